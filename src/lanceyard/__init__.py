@@ -1,0 +1,36 @@
+"""Lanceyard: a catalog for Lance tables.
+
+Names are imported when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lanceyard.namespace import DirectoryNamespace, MemoryNamespace, connect
+    from lanceyard.yard import Table, Yard, open
+
+__version__ = "0.1.0"
+__all__ = ["DirectoryNamespace", "MemoryNamespace", "Table", "Yard", "connect", "open"]
+
+_HOMES = {
+    "DirectoryNamespace": "lanceyard.namespace",
+    "MemoryNamespace": "lanceyard.namespace",
+    "Table": "lanceyard.yard",
+    "Yard": "lanceyard.yard",
+    "connect": "lanceyard.namespace",
+    "open": "lanceyard.yard",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lanceyard' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

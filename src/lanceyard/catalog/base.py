@@ -1,0 +1,167 @@
+"""The catalog: the primitives that every backend writes, and the types they speak."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from lanceyard.identifier import Identifier
+
+PROTECTED = "protected"
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """What a catalog knows of a table."""
+
+    location: str
+    """The address under which pylance opens it."""
+    properties: Mapping[str, str] | None
+    """Its properties; None where the catalog keeps none and the Lance table's metadata decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which part of a sorted list is asked for."""
+
+    after: str | None = None
+    """Start after this name, which need not exist."""
+    limit: int | None = None
+    """At most so many names; None for all."""
+
+
+class TableWriter(Protocol):
+    """How the content of a table being created comes into being; pylance is behind it."""
+
+    def __call__(self, location: str, *, replace: bool) -> None:
+        """Write a location: replace the content there, or demand that there is none.
+
+        Raises `TableAlreadyExistsError` if there is some and it is not to be replaced.
+        """
+
+
+class Catalog(ABC):
+    """Something that keeps names: a directory, a metastore, memory.
+
+    Identifiers are valid, modes and behaviours are resolved to flags, and errors are those of
+    document 003: every method raises `NamespaceNotFoundError` for a missing parent. Writers may
+    run at the same time in any number of threads and processes; each method takes effect as a
+    whole or not at all.
+    """
+
+    unsupported: frozenset[str] = frozenset()
+    """Operations of the specification that this catalog answers with code 0, whatever is asked."""
+    storage_options: Mapping[str, str]
+    """Options with which pylance opens the tables."""
+
+    @abstractmethod
+    def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
+        """The properties of a namespace. Raises `NamespaceNotFoundError`."""
+
+    @abstractmethod
+    def list_namespaces(self, parent: Identifier, page: Page) -> list[str]:
+        """The names of the namespaces directly below, sorted by code point."""
+
+    @abstractmethod
+    def create_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str], *, replace: bool
+    ) -> None:
+        """Create a namespace, dropping one of that name with all below it if `replace`.
+
+        Raises `NamespaceAlreadyExistsError`, also when a table has the name.
+        """
+
+    @abstractmethod
+    def drop_namespace(self, identifier: Identifier, *, cascade: bool) -> Mapping[str, str]:
+        """Drop a namespace, with all below it if `cascade`, and return its properties.
+
+        Raises `NamespaceNotEmptyError`.
+        """
+
+    @abstractmethod
+    def alter_namespace(
+        self, identifier: Identifier, put: Mapping[str, str], unset: Collection[str]
+    ) -> Mapping[str, str]:
+        """Put and unset properties, and return what they are then."""
+
+    @abstractmethod
+    def describe_table(self, identifier: Identifier) -> TableEntry:
+        """Look a table up. Raises `TableNotFoundError`."""
+
+    @abstractmethod
+    def list_tables(self, parent: Identifier, page: Page) -> list[str]:
+        """The names of the tables directly below, sorted by code point."""
+
+    @abstractmethod
+    def list_all_tables(self, page: Page) -> list[Identifier]:
+        """The tables of the whole catalog, sorted by object id."""
+
+    @abstractmethod
+    def declare_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        """Reserve a name and a location. Raises `TableAlreadyExistsError`."""
+
+    @abstractmethod
+    def create_table(
+        self,
+        identifier: Identifier,
+        properties: Mapping[str, str],
+        writer: TableWriter,
+        *,
+        replace: bool,
+    ) -> TableEntry:
+        """Create a table, or fill a declared one; with `replace` an existing one is overwritten.
+
+        Raises `TableAlreadyExistsError`.
+        """
+
+    @abstractmethod
+    def register_table(
+        self,
+        identifier: Identifier,
+        location: str,
+        properties: Mapping[str, str],
+        *,
+        replace: bool,
+    ) -> TableEntry:
+        """Give what lies at a location a name. Raises `TableAlreadyExistsError`."""
+
+    @abstractmethod
+    def deregister_table(self, identifier: Identifier) -> TableEntry:
+        """Forget a table and keep its files."""
+
+    @abstractmethod
+    def drop_table(self, identifier: Identifier) -> TableEntry:
+        """Forget a table and delete its files."""
+
+    @abstractmethod
+    def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
+        """Give a table another name, in another namespace if the target's parent differs."""
+
+    @abstractmethod
+    def alter_table(
+        self, identifier: Identifier, put: Mapping[str, str], unset: Collection[str]
+    ) -> Mapping[str, str] | None:
+        """Put and unset properties; None, and nothing changed, where the Lance table keeps them."""
+
+    @abstractmethod
+    def is_declared(self, entry: TableEntry) -> bool:
+        """Whether a table was only declared: no data lies at its location."""
+
+    def close(self) -> None:  # noqa: B027 - most have no background work
+        """Finish background work. Using the catalog again is allowed."""
+
+
+def is_protected(properties: Mapping[str, str] | None) -> bool:
+    """Whether properties refuse drops and overwrites."""
+    return properties is not None and properties.get(PROTECTED, "").lower() == "true"
+
+
+def altered(
+    properties: Mapping[str, str], put: Mapping[str, str], unset: Collection[str]
+) -> dict[str, str]:
+    """Properties after putting some and unsetting others."""
+    return {k: v for k, v in {**properties, **put}.items() if k not in unset}

@@ -1,0 +1,33 @@
+"""The directory catalog of documents 000, 001 and 003: V1, V2, compatibility mode, bare."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from lanceyard.catalog.base import Catalog
+from lanceyard.settings import DirectorySettings
+from lanceyard.storage import Store, open_store
+
+__all__ = ["open_catalog"]
+
+
+def open_catalog(
+    settings: DirectorySettings,
+    *,
+    store: Store | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Catalog:
+    """The catalog that settings describe. Nothing is read or written yet."""
+    from lanceyard.catalog.directory.listing import ListingCatalog
+
+    store = store or open_store(settings)
+    listing = ListingCatalog(store, bare=settings.bare_directories)
+    if not settings.manifest_enabled:
+        return listing
+    from lanceyard.catalog.directory.compatible import CompatibleCatalog
+    from lanceyard.catalog.directory.hashed import HashedCatalog
+    from lanceyard.catalog.directory.manifest import Manifest
+
+    hashed = HashedCatalog(store, Manifest(store, window=settings.window, clock=clock))
+    return CompatibleCatalog(store, hashed, listing) if settings.dir_listing_enabled else hashed

@@ -1,0 +1,296 @@
+"""V2: rows of the manifest, and tables in hashed directories (document 000)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+
+from lanceyard import errors
+from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter
+from lanceyard.catalog.changes import (
+    AlterProperties,
+    CreateNamespace,
+    DropNamespace,
+    MoveTable,
+    PutTable,
+    RemoveTable,
+)
+from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.manifest import Manifest
+from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row, Snapshot
+from lanceyard.identifier import Identifier
+from lanceyard.storage.base import Store
+
+LOGGER = logging.getLogger(__name__)
+
+
+class HashedCatalog(Catalog):
+    """A catalog whose rows decide.
+
+    Creating writes storage first and the row last; dropping removes the row first and storage
+    last. So what a crash leaves behind is never in the catalog.
+    """
+
+    def __init__(self, store: Store, manifest: Manifest) -> None:
+        """Keep the tables of a root by its manifest."""
+        self._store = store
+        self.manifest = manifest
+        self.storage_options = store.options
+
+    def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
+        if identifier.is_root:
+            return self.manifest.properties()
+        row = self.manifest.glance(identifier, lambda state: state.row(identifier.object_id))
+        if row is None or row.object_type != NAMESPACE:
+            raise errors.namespace_not_found(identifier)
+        return row.properties
+
+    def list_namespaces(self, parent: Identifier, page: Page) -> list[str]:
+        return self._children(parent, NAMESPACE, page)
+
+    def list_tables(self, parent: Identifier, page: Page) -> list[str]:
+        return self._children(parent, TABLE, page)
+
+    def list_all_tables(self, page: Page) -> list[Identifier]:
+        found = self.manifest.read(lambda state: state.all_tables(page))
+        return [Identifier.from_object_id(object_id) for object_id in found]
+
+    def create_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str], *, replace: bool
+    ) -> None:
+        change = CreateNamespace(identifier.object_id, dict(properties), replace)
+        self._delete_all(self.manifest.commit(change).gone)
+
+    def drop_namespace(self, identifier: Identifier, *, cascade: bool) -> Mapping[str, str]:
+        outcome = self.manifest.commit(DropNamespace(identifier.object_id, cascade))
+        self._delete_all(outcome.gone)
+        return outcome.row.properties if outcome.row else {}
+
+    def alter_namespace(
+        self, identifier: Identifier, put: Mapping[str, str], unset: Collection[str]
+    ) -> Mapping[str, str]:
+        if identifier.is_root:
+            self.manifest.alter_properties(put, unset)
+            return self.manifest.properties()
+        return self._alter(identifier, NAMESPACE, put, unset)
+
+    def describe_table(self, identifier: Identifier) -> TableEntry:
+        return self.entry(identifier, self.row(identifier))
+
+    def row(self, identifier: Identifier) -> Row:
+        """The row of a table, fresh. Raises 1 or 4."""
+        row, parent_exists = self.manifest.glance(
+            identifier, lambda state: _find(state, identifier)
+        )
+        if not parent_exists:
+            raise errors.namespace_not_found(identifier.parent)
+        if row is None or row.object_type != TABLE:
+            raise errors.table_not_found(identifier)
+        return row
+
+    def entry(self, identifier: Identifier, row: Row) -> TableEntry:
+        """What a row says of a table, if its location can be trusted."""
+        path = layout.checked_path(row.location, identifier)
+        return TableEntry(self._store.location(path), row.properties)
+
+    def declare_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        chosen = location is not None
+        path = layout.table_path(self._store, location) if location is not None else None
+        return self.declare_at(identifier, path, properties, chosen=chosen)
+
+    def declare_at(
+        self,
+        identifier: Identifier,
+        path: str | None,
+        properties: Mapping[str, str],
+        *,
+        chosen: bool,
+    ) -> TableEntry:
+        """Reserve a directory, and add the row; a hashed directory if no path is given."""
+        self._refuse(identifier)
+        hashed = path is None
+        path = path or layout.hashed_directory(identifier)
+        with errors.storage_errors(f"declaring table {identifier}"):
+            reserved = self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
+        try:
+            return self.put(identifier, path, properties, chosen=chosen)
+        except errors.LanceNamespaceError:
+            if hashed:
+                self._delete_quietly(path)
+            elif reserved:
+                self._store.delete(f"{path}/{layout.RESERVED}")
+            raise
+
+    def create_table(
+        self,
+        identifier: Identifier,
+        properties: Mapping[str, str],
+        writer: TableWriter,
+        *,
+        replace: bool,
+    ) -> TableEntry:
+        row = self.manifest.glance(identifier, lambda state: state.row(identifier.object_id))
+        if row is not None and row.object_type == TABLE and self._row_is_declared(row):
+            return self._fill(identifier, row, properties, writer)
+        self._refuse(identifier, replace=replace)
+        path = layout.hashed_directory(identifier)
+        try:
+            with errors.storage_errors(f"creating table {identifier}"):
+                writer(self._store.location(path), replace=False)
+                self._store.sync_tree(path)
+            return self.put(identifier, path, properties, replace=replace)
+        except Exception:
+            self._delete_quietly(path)
+            raise
+
+    def register_table(
+        self,
+        identifier: Identifier,
+        location: str,
+        properties: Mapping[str, str],
+        *,
+        replace: bool,
+    ) -> TableEntry:
+        path = layout.table_path(self._store, location)
+        with errors.storage_errors(f"registering table {identifier}"):
+            if not self._store.has_file(path):
+                self._refuse(identifier, replace=replace)
+                raise errors.InvalidInputError(f"nothing lies at location {location!r}")
+        change = PutTable(identifier.object_id, path, dict(properties), replace, chosen=True)
+        row = self.manifest.commit(change).row
+        assert row is not None
+        return self.entry(identifier, row)
+
+    def deregister_table(self, identifier: Identifier) -> TableEntry:
+        row = self.manifest.commit(RemoveTable(identifier.object_id, keep=True)).row
+        assert row is not None
+        return self.entry(identifier, row)
+
+    def drop_table(self, identifier: Identifier) -> TableEntry:
+        outcome = self.manifest.commit(RemoveTable(identifier.object_id))
+        self._delete_all(outcome.gone)
+        assert outcome.row is not None
+        location = self._store.location(outcome.row.location or "")
+        return TableEntry(location, outcome.row.properties)
+
+    def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
+        row = self.manifest.commit(MoveTable(identifier.object_id, target.object_id)).row
+        assert row is not None
+        return self.entry(target, row)
+
+    def alter_table(
+        self, identifier: Identifier, put: Mapping[str, str], unset: Collection[str]
+    ) -> Mapping[str, str]:
+        return self._alter(identifier, TABLE, put, unset)
+
+    def is_declared(self, entry: TableEntry) -> bool:
+        path = self._store.relative(entry.location) or ""
+        with errors.storage_errors(f"looking at {path!r}"):
+            return layout.is_declared(self._store, path)
+
+    def close(self) -> None:
+        self.manifest.close()
+
+    def put(
+        self,
+        identifier: Identifier,
+        path: str,
+        properties: Mapping[str, str],
+        *,
+        replace: bool = False,
+        chosen: bool = False,
+    ) -> TableEntry:
+        """Add the row of a table whose storage is there, and delete what it replaces."""
+        change = PutTable(identifier.object_id, path, dict(properties), replace, chosen)
+        outcome = self.manifest.commit(change)
+        self._delete_all(row for row in outcome.gone if row.location != path)
+        assert outcome.row is not None
+        return self.entry(identifier, outcome.row)
+
+    def _fill(
+        self,
+        identifier: Identifier,
+        row: Row,
+        properties: Mapping[str, str],
+        writer: TableWriter,
+    ) -> TableEntry:
+        """Give a declared table its content, where it was declared: others may know the place."""
+        path = layout.checked_path(row.location, identifier)
+        with errors.storage_errors(f"creating table {identifier}"):
+            writer(self._store.location(path), replace=False)
+            self._store.sync_tree(path)
+        if properties:
+            self._alter(identifier, TABLE, properties, ())
+        now = self.manifest.read(lambda state: state.row(identifier.object_id))
+        if now is None or now.location != row.location:
+            self._delete_all([row])
+            raise errors.ConcurrentModificationError(
+                f"table {identifier} was dropped or moved while it was created"
+            )
+        return self.entry(identifier, now)
+
+    def _children(self, parent: Identifier, object_type: str, page: Page) -> list[str]:
+        object_id = parent.object_id
+        found = self.manifest.read(
+            lambda state: (
+                state.children(object_id, object_type, page)
+                if state.has_namespace(object_id)
+                else None
+            )
+        )
+        if found is None:
+            raise errors.namespace_not_found(parent)
+        return found
+
+    def _refuse(self, identifier: Identifier, *, replace: bool = False) -> None:
+        """Refuse early what the commit would refuse anyway, before storage is touched."""
+        row, parent_exists = self.manifest.glance(
+            identifier, lambda state: _find(state, identifier)
+        )
+        if not parent_exists:
+            raise errors.namespace_not_found(identifier.parent)
+        if row is not None and not (replace and row.object_type == TABLE):
+            raise errors.table_exists(identifier, f"a {row.object_type} of that name exists")
+
+    def _row_is_declared(self, row: Row) -> bool:
+        safe = row.location is not None and layout.is_safe(row.location)
+        return safe and layout.is_declared(self._store, row.location or "")
+
+    def _alter(
+        self,
+        identifier: Identifier,
+        object_type: str,
+        put: Mapping[str, str],
+        unset: Collection[str],
+    ) -> Mapping[str, str]:
+        change = AlterProperties(identifier.object_id, object_type, dict(put), tuple(unset))
+        row = self.manifest.commit(change).row
+        return row.properties if row else {}
+
+    def _delete_all(self, rows: Iterable[Row]) -> None:
+        """Delete the directories of tables whose rows are gone, as far as possible.
+
+        The drop has succeeded even where this fails (document 003). A directory that another row
+        refers to stays.
+        """
+        doomed = [row.location for row in rows if row.location and layout.is_safe(row.location)]
+        for path in doomed:
+            if not self.is_occupied(path):
+                self._delete_quietly(path)
+
+    def is_occupied(self, path: str) -> bool:
+        """Whether a row refers to a path, to what lies below it or to what it lies in."""
+        return self.manifest.read(lambda state: state.is_occupied(path))
+
+    def _delete_quietly(self, path: str) -> None:
+        try:
+            self._store.delete_tree(path)
+        except OSError as failure:
+            LOGGER.warning("%r could not be deleted and is left to repair: %s", path, failure)
+
+
+def _find(state: Snapshot, identifier: Identifier) -> tuple[Row | None, bool]:
+    row = state.row(identifier.object_id)
+    return row, row is not None or state.has_namespace(identifier.parent.object_id)

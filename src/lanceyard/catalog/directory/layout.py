@@ -1,0 +1,99 @@
+"""Layout: names of directories and marker files in a namespace directory (documents 000, 001)."""
+
+from __future__ import annotations
+
+import secrets
+from functools import lru_cache
+
+from lanceyard.errors import InvalidInputError, InvalidTableStateError
+from lanceyard.identifier import Identifier, check_name
+from lanceyard.storage.base import Store
+
+MANIFEST = "__manifest"
+VERSIONS = "_versions"
+RESERVED = ".lance-reserved"
+DEREGISTERED = ".lance-deregistered"
+SUFFIX = ".lance"
+LONGEST_DIRECTORY = 255
+
+
+def hashed_directory(identifier: Identifier) -> str:
+    """A new directory for a table of the manifest: ``<hash>_<object_id>``, the hash random.
+
+    The object id is only there to be read by people, so it is cut where the file system's limit
+    for one name asks for it.
+    """
+    name = f"{secrets.token_hex(4)}_{identifier.object_id}".encode()
+    return name[:LONGEST_DIRECTORY].decode(errors="ignore")
+
+
+def named_directory(name: str, *, bare: bool = False) -> str:
+    """The directory of a root table that is found by listing."""
+    return name if bare else name + SUFFIX
+
+
+def table_name(directory: str, *, bare: bool = False) -> str | None:
+    """The name of the root table in a directory, or None if no table can be called so."""
+    if bare:
+        name = "" if directory.endswith(SUFFIX) else directory
+    else:
+        name = directory.removesuffix(SUFFIX) if directory.endswith(SUFFIX) else ""
+    try:
+        check_name(name)
+    except InvalidInputError:
+        return None
+    return name
+
+
+def table_path(store: Store, location: str) -> str:
+    """The path of a location that a caller chose: relative to the root, or absolute inside it.
+
+    Raises
+    ------
+    InvalidInputError
+        The location is empty, the root itself, the manifest, climbs, or is outside the root.
+    """
+    absolute = location.startswith("/") or "://" in location
+    if location.lower().startswith("file:///"):
+        location = location[len("file://") :]
+    path = store.relative(location) if absolute else location.rstrip("/")
+    climbs = ".." in location.split("/")
+    if path is None or climbs or not is_safe(path) or not store.contains(path):
+        raise InvalidInputError(
+            f"location {location!r} is not a directory of its own inside the root: give a path "
+            "relative to the root, without '..', outside '__manifest'"
+        )
+    return path
+
+
+@lru_cache(maxsize=65_536)
+def is_safe(path: str) -> bool:
+    """Whether a path read from a manifest may be opened, written and deleted.
+
+    It must lie inside the root, below neither the manifest nor the root itself; `..` and `.`
+    never stand in a path that was made here.
+    """
+    parts = path.split("/")
+    if parts[0] == MANIFEST or "://" in path or "\\" in path or "\0" in path:
+        return False
+    return all(part not in ("", ".", "..") for part in parts)
+
+
+def checked_path(path: str | None, identifier: Identifier) -> str:
+    """The path of a row, or an error if it points where no table of this catalog can be."""
+    if path is None or not is_safe(path):
+        raise InvalidTableStateError(
+            f"table {identifier} has the location {path!r}, which is not inside the root; "
+            "it is neither read nor written"
+        )
+    return path
+
+
+def has_data(store: Store, path: str) -> bool:
+    """Whether a table directory holds at least one version."""
+    return any(e.name.endswith(".manifest") for e in store.entries(f"{path}/{VERSIONS}"))
+
+
+def is_declared(store: Store, path: str) -> bool:
+    """Whether a table directory is reserved and holds no data yet."""
+    return store.exists(f"{path}/{RESERVED}") and not has_data(store, path)

@@ -1,0 +1,270 @@
+"""V1: tables are the directories found by listing the root (documents 000 and 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from enum import Enum
+
+from lanceyard import errors
+from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter
+from lanceyard.catalog.directory import layout
+from lanceyard.identifier import Identifier
+from lanceyard.storage.base import Store
+
+TOMBSTONE = b"moved"
+
+
+class State(Enum):
+    """What a table directory is."""
+
+    ABSENT = "absent"
+    DECLARED = "declared"
+    PRESENT = "present"
+    DEREGISTERED = "deregistered"
+    MOVED = "moved"
+    """The table was renamed; a tombstone stays, lest an open handle bring the old name back."""
+
+
+class ListingCatalog(Catalog):
+    """A flat catalog: one directory a table, marker files for what has no data yet or is hidden."""
+
+    def __init__(self, store: Store, *, bare: bool = False) -> None:
+        """Look at the tables of a root; `bare` is the older layout of document 001."""
+        self._store = store
+        self._bare = bare
+        needs_rows = {"AlterNamespace", "CreateNamespace", "DropNamespace", "RenameTable"}
+        self.unsupported = frozenset(needs_rows | ({"DeclareTable"} if bare else set()))
+        self.storage_options = store.options
+
+    def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
+        _require_root(identifier)
+        return {}
+
+    def list_namespaces(self, parent: Identifier, page: Page) -> list[str]:
+        _require_root(parent)
+        return []
+
+    def create_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str], *, replace: bool
+    ) -> None:
+        _require_root(identifier)
+
+    def drop_namespace(self, identifier: Identifier, *, cascade: bool) -> Mapping[str, str]:
+        _require_root(identifier)
+        return {}
+
+    def alter_namespace(
+        self, identifier: Identifier, put: Mapping[str, str], unset: Collection[str]
+    ) -> Mapping[str, str]:
+        _require_root(identifier)
+        raise errors.UnsupportedOperationError(
+            "properties of the root namespace need the manifest: set manifest_enabled=true"
+        )
+
+    def describe_table(self, identifier: Identifier) -> TableEntry:
+        path = self.path(identifier)
+        if self.state(path) not in (State.DECLARED, State.PRESENT):
+            raise errors.table_not_found(identifier)
+        return self._entry(path)
+
+    def list_tables(self, parent: Identifier, page: Page) -> list[str]:
+        _require_root(parent)
+        with errors.storage_errors("listing the root"):
+            names = sorted(
+                name for name in self._names() if page.after is None or name > page.after
+            )
+        return list(self._existing(names, page.limit))
+
+    def list_all_tables(self, page: Page) -> list[Identifier]:
+        return [Identifier((name,)) for name in self.list_tables(Identifier(), page)]
+
+    def declare_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        path = self.path(identifier)
+        if self._bare:
+            raise errors.UnsupportedOperationError("the bare layout cannot declare tables")
+        if properties:
+            raise errors.UnsupportedOperationError(
+                f"declaring {identifier} with properties needs the manifest: a table that was "
+                "only declared has no Lance metadata to keep them in"
+            )
+        self._require_own(path, location)
+        with errors.storage_errors(f"declaring table {identifier}"):
+            self.require_free(identifier, path)
+            if not self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved"):
+                raise errors.table_exists(identifier)
+        return self._entry(path)
+
+    def create_table(
+        self,
+        identifier: Identifier,
+        properties: Mapping[str, str],
+        writer: TableWriter,
+        *,
+        replace: bool,
+    ) -> TableEntry:
+        path = self.path(identifier)
+        state = self.state(path)
+        if state in (State.DEREGISTERED, State.MOVED) or (state is State.PRESENT and not replace):
+            self.require_free(identifier, path)
+        self.fill(path, writer, replace=state is State.PRESENT)
+        return self._entry(path)
+
+    def fill(self, path: str, writer: TableWriter, *, replace: bool) -> None:
+        """Write the content of a table directory, claiming the directory first.
+
+        Whoever loses the race for it never deletes what lies there; a writer that fails takes
+        back only its own claim.
+        """
+        with errors.storage_errors(f"creating {path!r}"):
+            claim = f"{path}/{layout.RESERVED}"
+            claimed = not replace and self._store.put_if_absent(claim, b"reserved")
+        try:
+            writer(self._store.location(path), replace=replace)
+        except Exception:
+            if claimed and not layout.has_data(self._store, path):
+                self._store.delete(claim)
+            raise
+        with errors.storage_errors(f"creating {path!r}"):
+            self._store.sync_tree(path)
+
+    def register_table(
+        self,
+        identifier: Identifier,
+        location: str,
+        properties: Mapping[str, str],
+        *,
+        replace: bool,
+    ) -> TableEntry:
+        path = self.path(identifier)
+        self._require_own(path, location)
+        state = self.state(path)
+        if state in (State.ABSENT, State.MOVED):
+            raise errors.InvalidInputError(f"nothing lies at location {location!r}")
+        if state is not State.DEREGISTERED and not replace:
+            raise errors.table_exists(identifier)
+        self.show(path)
+        return self._entry(path)
+
+    def deregister_table(self, identifier: Identifier) -> TableEntry:
+        path = self.path(identifier)
+        entry = self.describe_table(identifier)
+        self.hide(path)
+        return entry
+
+    def hide(self, path: str, content: bytes = b"deregistered") -> bool:
+        """Mark a directory as deregistered; False if it was already."""
+        with errors.storage_errors(f"deregistering {path!r}"):
+            return self._store.put_if_absent(f"{path}/{layout.DEREGISTERED}", content)
+
+    def show(self, path: str) -> None:
+        """Take the mark of `hide` off."""
+        with errors.storage_errors(f"registering {path!r}"):
+            self._store.delete(f"{path}/{layout.DEREGISTERED}")
+
+    def drop_table(self, identifier: Identifier) -> TableEntry:
+        path = self.path(identifier)
+        if self.state(path) in (State.ABSENT, State.MOVED):
+            raise errors.table_not_found(identifier)
+        self.hide(path)
+        self.delete(path)
+        return self._entry(path)
+
+    def delete(self, path: str) -> None:
+        """Delete a hidden directory, the marker that hides it last.
+
+        If nothing of its content could be deleted, it is shown again: the drop has failed.
+        """
+        try:
+            with errors.storage_errors(f"deleting {path!r}"):
+                self._store.delete_tree(path, last=layout.DEREGISTERED)
+        except (errors.PermissionDeniedError, errors.InternalError):
+            if layout.has_data(self._store, path):
+                self._store.delete(f"{path}/{layout.DEREGISTERED}")
+            raise
+
+    def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
+        raise errors.UnsupportedOperationError(
+            f"renaming {identifier} needs the manifest: set manifest_enabled=true"
+        )
+
+    def alter_table(
+        self, identifier: Identifier, put: Mapping[str, str], unset: Collection[str]
+    ) -> Mapping[str, str] | None:
+        self.describe_table(identifier)
+        return None
+
+    def is_declared(self, entry: TableEntry) -> bool:
+        path = self._store.relative(entry.location) or ""
+        with errors.storage_errors(f"looking at {path!r}"):
+            return layout.is_declared(self._store, path)
+
+    def path(self, identifier: Identifier) -> str:
+        """The directory of a root table."""
+        _require_root(identifier.parent)
+        return layout.named_directory(identifier.name, bare=self._bare)
+
+    def state(self, path: str) -> State:
+        """What a directory is, by document 000, or by 001 in the bare layout."""
+        with errors.storage_errors(f"looking at {path!r}"):
+            if not self._store.exists(path):
+                return State.ABSENT
+            if self._store.exists(f"{path}/{layout.DEREGISTERED}"):
+                moved = self._store.get(f"{path}/{layout.DEREGISTERED}") == TOMBSTONE
+                return State.MOVED if moved else State.DEREGISTERED
+            if self._store.exists(f"{path}/{layout.VERSIONS}"):
+                declared = layout.is_declared(self._store, path)
+                return State.DECLARED if declared else State.PRESENT
+            if self._bare or not self._store.has_file(path):
+                return State.ABSENT
+            declared = self._store.exists(f"{path}/{layout.RESERVED}")
+            return State.DECLARED if declared else State.PRESENT
+
+    def require_free(self, identifier: Identifier, path: str) -> None:
+        """Refuse a name whose directory holds something."""
+        state = self.state(path)
+        if state is State.DEREGISTERED:
+            raise errors.table_exists(
+                identifier,
+                "a deregistered table keeps its data there; register it or drop it first",
+            )
+        if state is State.MOVED:
+            raise errors.table_exists(
+                identifier,
+                "it was just renamed, and a program may still hold it open; try again later",
+            )
+        if state is not State.ABSENT:
+            raise errors.table_exists(identifier)
+
+    def _names(self) -> Iterator[str]:
+        for entry in self._store.entries(""):
+            name = layout.table_name(entry.name, bare=self._bare)
+            if entry.is_directory and name is not None:
+                yield name
+
+    def _existing(self, names: list[str], limit: int | None) -> Iterator[str]:
+        found = 0
+        for name in names:
+            if found == limit:
+                return
+            state = self.state(layout.named_directory(name, bare=self._bare))
+            if state in (State.DECLARED, State.PRESENT):
+                found += 1
+                yield name
+
+    def _require_own(self, path: str, location: str | None) -> None:
+        if location is not None and layout.table_path(self._store, location) != path:
+            raise errors.InvalidInputError(
+                f"without the manifest the table lives in {path!r}, and cannot at {location!r}"
+            )
+
+    def _entry(self, path: str) -> TableEntry:
+        return TableEntry(self._store.location(path), None)
+
+
+def _require_root(identifier: Identifier) -> None:
+    if not identifier.is_root:
+        raise errors.UnsupportedOperationError(
+            f"namespace {identifier} needs the manifest: without it there is only the root"
+        )

@@ -1,0 +1,235 @@
+"""The manifest engine: fresh reads from memory, writes by compare-and-swap, many in one commit."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
+
+from lanceyard.catalog.changes import Change, Outcome
+from lanceyard.catalog.directory.layout import MANIFEST
+from lanceyard.catalog.directory.manifest.group import Group, Ticket
+from lanceyard.catalog.directory.manifest.relay import Relay
+from lanceyard.catalog.directory.manifest.table import ConflictError, ManifestTable
+from lanceyard.catalog.directory.manifest.upkeep import Upkeep
+from lanceyard.catalog.directory.manifest.versions import VersionFiles
+from lanceyard.catalog.directory.manifest.view import View
+from lanceyard.catalog.snapshot import Draft, Edit, Snapshot, parent_id
+from lanceyard.errors import ConcurrentModificationError, InternalError
+from lanceyard.identifier import Identifier
+from lanceyard.storage.base import Store
+
+PATIENCE = 60.0
+LONGEST_BACKOFF = 0.1
+GLANCES = 3
+WORTH_A_GLANCE = 2_000
+SETTLE = 0.05
+FOREIGN_MEMORY = 2.0
+
+_A = TypeVar("_A")
+
+
+class Manifest:
+    """The rows of a V2 catalog.
+
+    Reads answer from a snapshot in memory that is proven fresh on every call. Writes are checked on
+    a fresh snapshot and land only if it still is the newest. One instance serves any number of
+    threads; any number of processes may write at once.
+    """
+
+    def __init__(
+        self, store: Store, *, window: float, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Look at the manifest below a root. Nothing is read or written yet."""
+        self._store = store
+        self._window = window
+        self._clock = clock
+        self._files = VersionFiles(store, MANIFEST)
+        self._relay = Relay(
+            store, carry_out=self._carry_out, prepare=self._give_way, landed=self._have_landed
+        )
+        self.reset()
+        _ALL.add(self)
+
+    def reset(self) -> None:
+        """Forget what was read: the child of a fork starts so, its threads and locks being gone."""
+        self._view = View(self._store, self._files, window=self._window, clock=self._clock)
+        self._group = Group(self._relay.land)
+        self._upkeep = Upkeep(self._store, self._files, window=self._window, clock=self._clock)
+        self._glances = GLANCES
+
+    def read(self, ask: Callable[[Snapshot], _A]) -> _A:
+        """Ask something of the newest state. The snapshot must not be kept."""
+        view = self._view
+        with view.lock:
+            return ask(view.snapshot())
+
+    def glance(self, identifier: Identifier, ask: Callable[[Snapshot], _A]) -> _A:
+        """Ask something about one object and the namespaces above it.
+
+        A new process takes its first few answers straight from the table's index, since loading
+        a large catalog would cost more than all of them.
+        """
+        view = self._view
+        with view.lock:
+            if self._glances > 0 and not view.is_indexed:
+                table = view.table()
+                if table is not None and table.count > WORTH_A_GLANCE:
+                    self._glances -= 1
+                    return ask(Snapshot(table.find(_chain(identifier.object_id))))
+            return ask(view.snapshot())
+
+    def properties(self) -> Mapping[str, str]:
+        """The properties of the root namespace."""
+        with self._view.lock:
+            table = self._view.table()
+            return {} if table is None else table.properties
+
+    def alter_properties(self, put: Mapping[str, str], unset: Collection[str]) -> None:
+        """Put and unset properties of the root namespace."""
+        with self._relay.alone(), self._view.lock:
+            table = self._prepared()
+            table.check_writable()
+            table.alter_properties(put, unset)
+
+    def commit(self, change: Change) -> Outcome:
+        """Carry out a change. When this returns, it has landed and will stay."""
+        return self._group.submit(change)
+
+    def close(self) -> None:
+        """Finish background work."""
+        self._upkeep.close()
+
+    def _carry_out(self, tickets: Sequence[Ticket], announce: Callable[[], None]) -> None:
+        """Settle a batch of tickets, in one commit; `announce` is called right before it."""
+        deadline = time.monotonic() + PATIENCE
+        backoff = 0.001
+        while True:
+            try:
+                if self._try_to_land([t for t in tickets if t.is_wanted()], announce):
+                    self._upkeep.poke()
+                    return
+            except ConflictError as conflict:
+                if time.monotonic() > deadline:
+                    raise ConcurrentModificationError(
+                        f"other writers kept committing for {PATIENCE:.0f} s; try again"
+                    ) from conflict
+            time.sleep(random.uniform(0, backoff))
+            backoff = min(2 * backoff, LONGEST_BACKOFF)
+            self._give_way()
+
+    def _try_to_land(self, tickets: Sequence[Ticket], announce: Callable[[], None]) -> bool:
+        """Check changes on the newest state and commit them; False to do it all again."""
+        view = self._view
+        with view.lock:
+            verified = time.monotonic()
+            table = self._folded(self._prepared())
+            draft = Draft(view.snapshot())
+            for ticket in tickets:
+                ticket.attempt(draft)
+            edit = draft.edit
+            touched = view.homes.of(edit.removed)
+        if not (edit.removed or edit.added):
+            return True
+        announce()
+        # A commit from a state older than what clean-up may have removed could land unseen.
+        if time.monotonic() - verified > self._window / 2:
+            return False
+        try:
+            commit = table.commit(edit, touched, [ticket.id for ticket in tickets])
+        except OSError as failure:
+            return self._landed_after_all(table, tickets, failure)
+        self._store.sync(self._files.path(commit.table.version))
+        self._store.sync(self._files.folder)
+        with view.lock:
+            view.advance(table, commit, edit)
+        return self._survived(edit)
+
+    def _prepared(self) -> ManifestTable:
+        """The newest version, ready to be written: it exists, and nothing torn is in the way."""
+        view = self._view
+        for version in view.torn:
+            self._files.move_aside(version, uuid.uuid4().hex)
+        table = view.table()
+        if table is None:
+            ManifestTable.create(self._store)
+            table = view.table()
+            if table is None:
+                raise InternalError(f"{MANIFEST} was created and cannot be found")
+        table.check_writable()
+        return table
+
+    def _folded(self, table: ManifestTable) -> ManifestTable:
+        self._view.snapshot()
+        commit = table.fold()
+        if commit is None:
+            return table
+        self._view.advance(table, commit, Edit({}, {}, {}))
+        return commit.table
+
+    def _landed_after_all(
+        self, table: ManifestTable, tickets: Sequence[Ticket], failure: OSError
+    ) -> bool:
+        """Find out whether a commit whose reply was lost has landed; False to do it all again."""
+        with self._view.lock:
+            newest = self._view.table()
+            if newest is None or newest.version == table.version:
+                raise InternalError(f"committing to {MANIFEST} failed: {failure}") from failure
+            mark = tickets[0].id
+            later = range(table.version + 1, newest.version + 1)
+            return any(mark in newest.changes(version) for version in later)
+
+    def _have_landed(self, tickets: Sequence[Ticket]) -> bool:
+        """Whether another process that was asked to has committed tickets within the window."""
+        with self._view.lock:
+            newest = self._view.table()
+            if newest is None:
+                return False
+            for version in range(newest.version, 0, -1):
+                if not self._files.exists(version):
+                    return False
+                if tickets[0].id in newest.changes(version):
+                    return True
+        return False
+
+    def _survived(self, edit: Edit) -> bool:
+        """Whether new rows of a young manifest are still there after the reference had its chance.
+
+        Its bootstrap can land late, as a new empty version over rows that were committed.
+        """
+        young_for = time.monotonic() - self._view.young_at
+        if young_for > SETTLE:
+            return True
+        time.sleep(SETTLE - young_for)
+        return self.read(lambda state: all(state.raw(i) is not None for i in edit.added))
+
+    def _give_way(self) -> None:
+        """Leave another kind of writer time for a commit, which it rewrites everything for."""
+        if time.monotonic() - self._view.foreign_at < FOREIGN_MEMORY:
+            with self._view.lock:
+                rows = len(self._view.snapshot())
+            time.sleep(0.02 + 4e-6 * rows)
+
+
+def _chain(object_id: str) -> list[str]:
+    """An object id and those of the namespaces above it."""
+    chain = []
+    while object_id:
+        chain.append(object_id)
+        object_id = parent_id(object_id)
+    return chain
+
+
+_ALL: weakref.WeakSet[Manifest] = weakref.WeakSet()
+
+
+def _reset_all() -> None:
+    for manifest in list(_ALL):
+        manifest.reset()
+
+
+os.register_at_fork(after_in_child=_reset_all)

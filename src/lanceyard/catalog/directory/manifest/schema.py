@@ -1,0 +1,71 @@
+"""The schema of the manifest table (document 000) and rows as Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+
+import pyarrow as pa
+
+from lanceyard.catalog.snapshot import Row
+from lanceyard.errors import UnsupportedOperationError
+
+PRIMARY_KEY = {"lance-schema:unenforced-primary-key:position": "0"}
+SCHEMA = pa.schema(
+    [
+        pa.field("object_id", pa.string(), nullable=False, metadata=PRIMARY_KEY),
+        pa.field("object_type", pa.string(), nullable=False),
+        pa.field("location", pa.string()),
+        pa.field("metadata", pa.string()),
+        pa.field("base_objects", pa.list_(pa.field("object_id", pa.string()))),
+        # Document 003 has it, 000 has not: used if present, never required, and not put back
+        # after another writer removed it.
+        pa.field("created_at", pa.timestamp("us", tz="UTC")),
+    ]
+)
+ROW_COLUMNS = [*Row._fields]
+
+
+def to_arrow(rows: Iterable[Row], schema: pa.Schema, now: datetime) -> pa.Table:
+    """New rows in the schema of a manifest; columns we do not know are null."""
+    rows = list(rows)
+    columns: dict[str, pa.Array] = {}
+    for field in schema:
+        if field.name in ROW_COLUMNS:
+            cells: list[object] = [getattr(row, field.name) for row in rows]
+        elif field.name == "created_at" and pa.types.is_timestamp(field.type):
+            cells = [now] * len(rows)
+        elif field.nullable:
+            cells = [None] * len(rows)
+        else:
+            raise UnsupportedOperationError(
+                f"the manifest has a column {field.name!r} that must be filled and that this "
+                "version does not know; upgrade lanceyard to write to this catalog"
+            )
+        columns[field.name] = pa.array(cells, field.type)
+    return pa.table(columns, schema=schema)
+
+
+def from_arrow(table: pa.Table) -> list[Row]:
+    """Rows of a manifest, from the columns that make up a `Row`."""
+    return list(map(Row, *(table.column(name).to_pylist() for name in ROW_COLUMNS)))
+
+
+def without(table: pa.Table, object_ids: Collection[str]) -> pa.Table:
+    """Arrow rows without those of some object ids."""
+    import pyarrow.compute as pc
+
+    gone = pc.is_in(table.column("object_id"), pa.array(list(object_ids), pa.string()))
+    return table.filter(pc.invert(gone))
+
+
+def carried_on(table: pa.Table, rows: Mapping[str, Row], origin: Mapping[str, str]) -> pa.Table:
+    """Old Arrow rows under new cells: renamed and altered objects keep what we do not know."""
+    position = {object_id: i for i, object_id in enumerate(table.column("object_id").to_pylist())}
+    kept = [row for row in rows.values() if origin.get(row.object_id) in position]
+    old = table.take(pa.array([position[origin[row.object_id]] for row in kept], pa.int64()))
+    for name in ROW_COLUMNS:
+        at = old.schema.get_field_index(name)
+        cells = pa.array([getattr(row, name) for row in kept], old.schema.field(at).type)
+        old = old.set_column(at, old.schema.field(at), cells)
+    return old

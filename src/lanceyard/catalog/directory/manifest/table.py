@@ -1,0 +1,359 @@
+"""The manifest as a Lance table: read by fragment, committed by compare-and-swap."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import lance
+import pyarrow as pa
+from lance import LanceDataset, LanceOperation, Transaction
+from lance.commit import CommitConflictError
+from lance.fragment import FragmentMetadata, write_fragments
+
+from lanceyard.catalog.directory.layout import MANIFEST
+from lanceyard.catalog.directory.manifest import schema as rows_schema
+from lanceyard.catalog.snapshot import Edit, Row
+from lanceyard.errors import UnsupportedOperationError
+from lanceyard.storage.base import Store
+
+READER_FLAGS = "lance.namespace.manifest.reader_feature_flags"
+WRITER_FLAGS = "lance.namespace.manifest.writer_feature_flags"
+KNOWN_READER_FLAGS = 0
+KNOWN_WRITER_FLAGS = 0
+
+OURS = "lanceyard"
+CHANGES = "lanceyard.changes"
+
+TAIL_ROWS = 1_024
+TAIL_FRAGMENTS = 8
+MIDDLE_FRAGMENTS = 4
+LARGE_ROWS = 8_192
+LARGE_FRAGMENTS = 12
+
+FileKey = tuple[str, ...]
+
+
+class Homes:
+    """In which fragment each row lies."""
+
+    def __init__(self) -> None:
+        """Start with no fragment."""
+        self._fragments: dict[FileKey, Sequence[str]] = {}
+        self._homes: dict[str, FileKey] = {}
+        self._doubled: dict[str, set[FileKey]] = {}
+
+    @property
+    def keys(self) -> set[FileKey]:
+        """The fragments that are known."""
+        return set(self._fragments)
+
+    def put(self, key: FileKey, object_ids: Sequence[str]) -> None:
+        """Note a fragment and the rows in it. A row can be doubled only by another writer."""
+        self._fragments[key] = object_ids
+        for object_id in object_ids:
+            other = self._homes.setdefault(object_id, key)
+            if other != key:
+                self._doubled.setdefault(object_id, set()).add(key)
+
+    def forget(self, key: FileKey) -> list[str]:
+        """Forget a fragment, and return the rows that are nowhere else."""
+        lost = []
+        for object_id in self._fragments.pop(key):
+            others = self._doubled.pop(object_id, set()) - {key}
+            if self._homes[object_id] != key:
+                others.add(self._homes[object_id])
+            if not others:
+                del self._homes[object_id]
+                lost.append(object_id)
+                continue
+            self._homes[object_id] = others.pop()
+            if others:
+                self._doubled[object_id] = others
+        return lost
+
+    def of(self, object_ids: Iterable[str]) -> set[FileKey]:
+        """The fragments in which some rows lie."""
+        found: set[FileKey] = set()
+        for object_id in object_ids:
+            found.add(self._homes[object_id])
+            found |= self._doubled.get(object_id, set())
+        return found
+
+    @property
+    def doubled(self) -> set[str]:
+        """Object ids that stand in more than one fragment."""
+        return set(self._doubled)
+
+
+class ConflictError(Exception):
+    """Somebody else committed first: look again and try again."""
+
+
+class Fragment(NamedTuple):
+    """A fragment of the manifest, known by its files: other writers reuse fragment ids."""
+
+    key: FileKey
+    metadata: FragmentMetadata
+
+    @property
+    def rows(self) -> int:
+        """How many rows are not deleted."""
+        return int(self.metadata.num_rows)
+
+
+class Commit(NamedTuple):
+    """A commit that landed."""
+
+    table: ManifestTable
+    placed: Mapping[FileKey, Sequence[str]]
+    """The object ids in each new fragment."""
+
+
+class ManifestTable:
+    """One version of the manifest table."""
+
+    def __init__(
+        self, store: Store, dataset: LanceDataset, base: ManifestTable | None = None
+    ) -> None:
+        """Wrap an open dataset; `base` is the version before, if only we committed since."""
+        self._store = store
+        self.dataset = dataset
+        self.version: int = dataset.version
+        known: dict[int, Fragment] = (
+            {} if base is None else {int(f.metadata.id): f for f in base.fragments}
+        )
+        self.fragments: list[Fragment] = [
+            known.get(f.fragment_id) or _fragment(f.metadata) for f in dataset.get_fragments()
+        ]
+        keys = {f.key for f in self.fragments}
+        # The small fragments that we wrote, so that rewriting them needs no reading.
+        self.contents: dict[FileKey, pa.Table] = (
+            {} if base is None else {k: v for k, v in base.contents.items() if k in keys}
+        )
+        _check_flags(dataset, READER_FLAGS, KNOWN_READER_FLAGS, "read")
+
+    @classmethod
+    def open(cls, store: Store, version: int, session: Any = None) -> ManifestTable:
+        """Open a version. No directory is listed."""
+        dataset = lance.dataset(
+            store.location(MANIFEST),
+            version=version,
+            session=session,
+            storage_options=dict(store.options) or None,
+        )
+        return cls(store, dataset)
+
+    @classmethod
+    def create(cls, store: Store) -> None:
+        """Create an empty manifest as version 1, or raise `ConflictError` if there is one.
+
+        `write_dataset` would let several creators win and the last wipe the rows of the others.
+        """
+        empty = LanceOperation.Overwrite(rows_schema.SCHEMA, [])
+        try:
+            LanceDataset.commit(
+                store.location(MANIFEST),
+                Transaction(0, empty, transaction_properties={OURS: "1"}),
+                max_retries=0,
+                storage_options=dict(store.options) or None,
+            )
+        except OSError as cause:
+            raise ConflictError(str(cause)) from cause
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The properties of the root namespace: the metadata of the table."""
+        return {k: v for k, v in self.dataset.metadata.items() if not k.startswith("lance")}
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return sum(fragment.rows for fragment in self.fragments)
+
+    def alter_properties(self, put: Mapping[str, str], unset: Collection[str]) -> None:
+        """Put and unset properties of the root namespace, in a commit of its own."""
+        updates: dict[str, str | None] = {**put, **dict.fromkeys(unset)}
+        self.dataset.update_metadata(updates)
+
+    def rows(self, keys: Iterable[FileKey]) -> Iterator[tuple[FileKey, list[Row]]]:
+        """The rows of some fragments, fragment by fragment."""
+        wanted = set(keys)
+        chosen = [f for f in self.fragments if f.key in wanted]
+        rows = iter(rows_schema.from_arrow(self._scan(chosen, rows_schema.ROW_COLUMNS)))
+        for fragment in chosen:
+            yield fragment.key, [next(rows) for _ in range(fragment.rows)]
+
+    def find(self, object_ids: Iterable[str]) -> list[Row]:
+        """Some rows, through the index on `object_id`."""
+        listed = ", ".join("'" + object_id.replace("'", "''") + "'" for object_id in object_ids)
+        found = self.dataset.to_table(
+            columns=rows_schema.ROW_COLUMNS, filter=f"object_id IN ({listed})"
+        )
+        return rows_schema.from_arrow(found)
+
+    def is_ours(self, version: int) -> bool:
+        """Whether a version was committed by a catalog of this kind."""
+        return OURS in (self._transaction(version).transaction_properties or {})
+
+    def changes(self, version: int) -> set[str]:
+        """The ids of the changes that a version carried out."""
+        properties = self._transaction(version).transaction_properties or {}
+        return set(properties.get(CHANGES, "").split(",")) - {""}
+
+    def moves_no_rows(self, version: int) -> bool:
+        """Whether a version only indexed or configured, so that a commit may land after it."""
+        operation = self._transaction(version).operation
+        return type(operation).__name__ in ("CreateIndex", "UpdateConfig", "BaseOperation")
+
+    def check_writable(self) -> None:
+        """Refuse to write where a writer feature that we do not know is in use."""
+        _check_flags(self.dataset, WRITER_FLAGS, KNOWN_WRITER_FLAGS, "write")
+
+    def commit(self, edit: Edit, touched: set[FileKey], changes: Iterable[str]) -> Commit:
+        """Land an edit if nobody moved a row since this version.
+
+        `touched` are the fragments in which the removed rows lie, `changes` ids that the
+        transaction carries, to find out later whether it landed. Rows are inserted by a `Merge`,
+        which conflicts with every commit that moves rows; the rest is an `Update`.
+
+        Raises
+        ------
+        ConflictError
+            Somebody else committed first; nothing of ours is left behind.
+        """
+        fragments = self._with_newest(touched)
+        return self._swap(fragments, self._rewritten(fragments, edit), changes)
+
+    def fold(self) -> Commit | None:
+        """Rewrite small fragments as one, if there are many; rows stay as they are."""
+        tail = {f.key for f in self.fragments if f.rows < TAIL_ROWS}
+        if len(tail) < TAIL_FRAGMENTS:
+            return None
+        middle = {f.key for f in self.fragments if TAIL_ROWS <= f.rows < LARGE_ROWS // 2}
+        touched = self._with_newest(tail | (middle if len(middle) >= MIDDLE_FRAGMENTS else set()))
+        return self._swap(touched, self._content(touched), [])
+
+    def fence(self) -> ManifestTable:
+        """Commit a `Merge` that changes nothing: no commit from before it can land after it."""
+        kept = [f.metadata for f in self.fragments]
+        return self._land(LanceOperation.Merge(kept, self.dataset.lance_schema), [], [])
+
+    def _with_newest(self, chosen: set[FileKey]) -> list[Fragment]:
+        """Fragments to rewrite, in order, and with them the newest.
+
+        Two commits that rewrite conflict only when they share a fragment, so all share that one.
+        """
+        if chosen:
+            chosen = chosen | {max(self.fragments, key=lambda f: int(f.metadata.id)).key}
+        return [f for f in self.fragments if f.key in chosen]
+
+    def _swap(self, touched: list[Fragment], table: pa.Table, changes: Iterable[str]) -> Commit:
+        """Put new fragments with the rows of `table` in the place of old ones."""
+        written = self._write(table) if table.num_rows else []
+        operation: LanceOperation.BaseOperation
+        if touched:
+            gone = [f.metadata.id for f in touched]
+            operation = LanceOperation.Update(removed_fragment_ids=gone, new_fragments=written)
+        else:
+            kept = [f.metadata for f in self.fragments]
+            operation = LanceOperation.Merge([*kept, *written], self.dataset.lance_schema)
+        landed = self._land(operation, written, changes)
+        placed = {}
+        start = 0
+        for metadata in written:
+            content = table.slice(start, metadata.physical_rows)
+            start += content.num_rows
+            key = _fragment(metadata).key
+            placed[key] = content.column("object_id").to_pylist()
+            if content.num_rows < TAIL_ROWS:
+                landed.contents[key] = content
+        return Commit(landed, placed)
+
+    def _rewritten(self, touched: list[Fragment], edit: Edit) -> pa.Table:
+        schema = self.dataset.schema
+        added = [row for row in edit.added.values() if row.object_id not in edit.origin]
+        new = rows_schema.to_arrow(added, schema, datetime.now(UTC))
+        if not touched:
+            return new
+        old = self._content(touched)
+        kept = rows_schema.without(old, edit.removed.keys())
+        carried = rows_schema.carried_on(old, edit.added, edit.origin)
+        return pa.concat_tables([kept, carried, new])
+
+    def _content(self, fragments: list[Fragment]) -> pa.Table:
+        """All columns of some fragments."""
+        kept = [self.contents.get(fragment.key) for fragment in fragments]
+        if any(content is None for content in kept):
+            return self._scan(fragments, None)
+        return pa.concat_tables(kept)
+
+    def _scan(self, fragments: list[Fragment], columns: list[str] | None) -> pa.Table:
+        wanted = {f.metadata.id for f in fragments}
+        opened = [f for f in self.dataset.get_fragments() if f.fragment_id in wanted]
+        if not opened:
+            schema = self.dataset.schema
+            fields = [schema.field(name) for name in columns or schema.names]
+            return pa.schema(fields).empty_table()
+        scanner = self.dataset.scanner(columns=columns, fragments=opened, scan_in_order=True)
+        return scanner.to_table()
+
+    def _write(self, table: pa.Table) -> list[FragmentMetadata]:
+        per_file = max(LARGE_ROWS, self.count // LARGE_FRAGMENTS)
+        written = list(
+            write_fragments(table, self.dataset, mode="append", max_rows_per_file=per_file)
+        )
+        for metadata in written:
+            for path in _fragment(metadata).key:
+                self._store.sync(f"{MANIFEST}/data/{path}")
+        if written:
+            self._store.sync(f"{MANIFEST}/data")
+        return written
+
+    def _land(
+        self,
+        operation: LanceOperation.BaseOperation,
+        written: list[FragmentMetadata],
+        changes: Iterable[str],
+    ) -> ManifestTable:
+        mark = str(uuid.uuid4())
+        properties = {OURS: "1", CHANGES: ",".join(changes)}
+        transaction = Transaction(self.version, operation, mark, properties)
+        try:
+            dataset = LanceDataset.commit(self.dataset, transaction, max_retries=0)
+        except CommitConflictError as cause:
+            self._discard(written)
+            raise ConflictError(str(cause)) from cause
+        # The manifest carries the transaction inline; its file has no reader once it landed.
+        if self._store.local_path(MANIFEST) is not None:
+            self._store.delete(f"{MANIFEST}/_transactions/{self.version}-{mark}.txn")
+        alone = dataset.version == self.version + 1
+        return ManifestTable(self._store, dataset, self if alone else None)
+
+    def _discard(self, written: list[FragmentMetadata]) -> None:
+        for metadata in written:
+            for path in _fragment(metadata).key:
+                self._store.delete(f"{MANIFEST}/data/{path}")
+
+    def _transaction(self, version: int) -> Transaction:
+        found = self.dataset.read_transaction(version)
+        if found is None:
+            raise OSError(f"version {version} of {MANIFEST} has no transaction")
+        return found
+
+
+def _fragment(metadata: FragmentMetadata) -> Fragment:
+    deletion = metadata.deletion_file
+    files = tuple(file.path for file in metadata.files)
+    return Fragment(files if deletion is None else (*files, str(deletion)), metadata)
+
+
+def _check_flags(dataset: LanceDataset, key: str, known: int, verb: str) -> None:
+    flags = int(dataset.metadata.get(key) or dataset.config().get(key) or 0)
+    if flags & ~known:
+        raise UnsupportedOperationError(
+            f"this catalog uses a feature that this version of lanceyard does not know "
+            f"({key}={flags}), and cannot be asked to {verb}: upgrade lanceyard"
+        )

@@ -1,0 +1,158 @@
+"""Upkeep: what keeps a manifest small and indexed, in a thread of its own, off the write path."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from lance import LanceDataset
+
+from lanceyard.catalog.directory.layout import MANIFEST
+from lanceyard.catalog.directory.manifest.table import ConflictError, ManifestTable
+from lanceyard.catalog.directory.manifest.versions import VersionFiles
+from lanceyard.storage.base import Store
+
+LOGGER = logging.getLogger(__name__)
+
+# The three indexes of document 000, under the names that the reference gives them.
+INDEXES: dict[str, tuple[str, Any]] = {
+    "object_id_btree": ("object_id", "BTREE"),
+    "object_type_bitmap": ("object_type", "BITMAP"),
+    "base_objects_label_list": ("base_objects", "LABEL_LIST"),
+}
+# A live reader of the reference resolves the newest version properly only while a key of this
+# prefix is set; without it, clean-up leaves it serving an old catalog for ever.
+NOTE = ("lance.auto_cleanup.note", "kept by lanceyard for readers that probe for successors")
+
+PAUSE = 0.5
+SELDOM = 15.0
+MANY_UNINDEXED = 512
+IDLE = 5.0
+
+
+class Upkeep:
+    """Indexes, the note for other readers, and the removal of old versions.
+
+    All of it is optional at any moment: a conflict with a writer, or a failure, is left to the
+    next round.
+    """
+
+    def __init__(
+        self, store: Store, files: VersionFiles, *, window: float, clock: Callable[[], float]
+    ) -> None:
+        """Do nothing until poked."""
+        self._store = store
+        self._files = files
+        self._window = window
+        self._clock = clock
+        self._guard = threading.Lock()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._indexed_at = float("-inf")
+        self._cleaned_at = float("-inf")
+
+    def poke(self) -> None:
+        """Say that something was written."""
+        self._wake.set()
+        if self._thread is None:
+            with self._guard:
+                if self._thread is None:
+                    self._stop.clear()
+                    self._thread = threading.Thread(
+                        target=self._run, name="lanceyard-upkeep", daemon=True
+                    )
+                    self._thread.start()
+
+    def close(self) -> None:
+        """End the thread, after a last round if something was written since."""
+        with self._guard:
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            self._stop.set()
+            self._wake.set()
+            thread.join()
+
+    def _run(self) -> None:
+        atexit.register(self.close)
+        idle_since = time.monotonic()
+        while time.monotonic() - idle_since < IDLE:
+            if self._wake.wait(timeout=IDLE):
+                self._stop.wait(PAUSE)
+                self._wake.clear()
+                self.round()
+                idle_since = time.monotonic()
+            if self._stop.is_set():
+                break
+        with self._guard:
+            if self._thread is threading.current_thread():
+                self._thread = None
+        atexit.unregister(self.close)
+
+    def round(self) -> None:
+        """Do what is due."""
+        try:
+            table = self._newest()
+            if table is None:
+                return
+            self._keep_note(table.dataset)
+            self._keep_indexes(table.dataset)
+            self._clean_up()
+        except (OSError, ValueError, RuntimeError, ConflictError) as failure:
+            # Off the write path there is no caller to tell, and the next round tries again.
+            LOGGER.info("upkeep of %s was put off: %s", MANIFEST, failure)
+
+    def _newest(self) -> ManifestTable | None:
+        for version in self._files.newest_first():
+            if not self._files.is_torn(version):
+                return ManifestTable.open(self._store, version)
+        return None
+
+    def _keep_note(self, dataset: LanceDataset) -> None:
+        key, text = NOTE
+        if key not in dataset.config():
+            dataset.update_config({key: text})
+
+    def _keep_indexes(self, dataset: LanceDataset) -> None:
+        present = {index.name for index in dataset.describe_indices()}
+        missing = [name for name in INDEXES if name not in present]
+        for name in missing:
+            column, kind = INDEXES[name]
+            dataset.create_scalar_index(column, kind, name=name, replace=True)
+        if missing:
+            self._indexed_at = time.monotonic()
+            return
+        unindexed = dataset.index_statistics("object_id_btree")["num_unindexed_rows"]
+        rested = time.monotonic() - self._indexed_at > SELDOM
+        if unindexed >= MANY_UNINDEXED or (unindexed and rested):
+            dataset.optimize.optimize_indices()
+            self._indexed_at = time.monotonic()
+
+    def _clean_up(self) -> None:
+        """Remove versions older than the window, behind a fence.
+
+        A commit from a handle as old as what is removed can land unseen, unless a `Merge` that it
+        conflicts with is there: so one is committed first, and it is younger than the window.
+        """
+        now = self._clock()
+        if now - self._cleaned_at < self._window / 2 or not self._has_old_versions(now):
+            return
+        newest = self._newest()
+        if newest is None:
+            return
+        fenced = newest.fence()
+        age = max(0.0, time.time() - (now - self._window))
+        fenced.dataset.cleanup_old_versions(
+            older_than=timedelta(seconds=age), error_if_tagged_old_versions=False
+        )
+        self._cleaned_at = now
+
+    def _has_old_versions(self, now: float) -> bool:
+        versions = self._files.newest_first()
+        oldest = self._store.modified(self._files.path(versions[-1])) if versions else None
+        return oldest is not None and now - oldest > self._window

@@ -1,0 +1,173 @@
+"""The view: the newest version of the manifest, indexed in memory, proven fresh on each look."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from lanceyard.catalog.directory.layout import MANIFEST
+from lanceyard.catalog.directory.manifest.table import Commit, FileKey, Homes, ManifestTable
+from lanceyard.catalog.directory.manifest.versions import VersionFiles
+from lanceyard.catalog.snapshot import Edit, Row, Snapshot
+from lanceyard.errors import InternalError
+from lanceyard.storage.base import Store
+
+TRIES = 10
+YOUNG_VERSION = 5
+
+
+class View:
+    """What one process knows of the manifest. Callers hold `lock` while they use what it gives."""
+
+    def __init__(
+        self, store: Store, files: VersionFiles, *, window: float, clock: Callable[[], float]
+    ) -> None:
+        """Know nothing yet."""
+        self._store = store
+        self._files = files
+        self._window = window
+        self._clock = clock
+        self.lock = threading.RLock()
+        self.homes = Homes()
+        self.torn: list[int] = []
+        """Versions newer than ours that were cut short."""
+        self.foreign_at = float("-inf")
+        """When another kind of writer was last seen to move rows."""
+        self.young_at = float("-inf")
+        """When the manifest was seen so young that a late bootstrap may yet wipe it."""
+        self._table: ManifestTable | None = None
+        self._snapshot: Snapshot | None = None
+        self._indexed = 0
+        self._own_path = self._next_path = ""
+        self._listed_at = float("-inf")
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether a snapshot was built."""
+        return self._snapshot is not None
+
+    def snapshot(self) -> Snapshot:
+        """The newest state; empty where there is no manifest yet."""
+        table = self.table()
+        if table is None:
+            self._snapshot, self.homes, self._indexed = Snapshot(), Homes(), 0
+        elif self._snapshot is None or self._indexed != table.version:
+            self._index(table)
+        assert self._snapshot is not None
+        return self._snapshot
+
+    def table(self) -> ManifestTable | None:
+        """The newest version, or None where there is no manifest yet.
+
+        Two probes prove that the version we hold is the newest: nothing younger than the window is
+        removed, so if it is there and its successor is not, there is none. Half a window after the
+        last listing we list again, as a tagged version may outlive its successors.
+        """
+        if (
+            self._table is not None
+            and not self._store.exists(self._next_path)
+            and self._store.exists(self._own_path)
+            and self._clock() - self._listed_at < self._window / 2
+        ):
+            return self._table
+        return self._look()
+
+    def advance(self, base: ManifestTable, commit: Commit, edit: Edit) -> None:
+        """Take over a commit of our own, if nobody moved the view meanwhile."""
+        harmless = range(base.version + 1, commit.table.version)
+        if self._table is not base or self._indexed != base.version or self._snapshot is None:
+            return
+        if not all(commit.table.moves_no_rows(version) for version in harmless):
+            return
+        for key in self.homes.keys - {f.key for f in commit.table.fragments}:
+            self.homes.forget(key)
+        for key, object_ids in commit.placed.items():
+            self.homes.put(key, object_ids)
+        self._snapshot.apply(edit)
+        self._hold(commit.table, [], ours=True)
+        self._indexed = commit.table.version
+
+    def _look(self) -> ManifestTable | None:
+        failure: Exception | None = None
+        for _ in range(TRIES):
+            torn: list[int] = []
+            versions = self._candidates()
+            if not versions:
+                self._table = self._snapshot = None
+                return None
+            for version in versions:
+                try:
+                    table = self._open(version)
+                except (OSError, ValueError) as cause:
+                    failure = cause
+                    if not self._files.is_torn(version):
+                        break  # removed meanwhile: look again
+                    torn.append(version)
+                else:
+                    self._hold(table, torn)
+                    return table
+            self._listed_at = float("-inf")
+        raise InternalError(f"cannot open {self._store.location(MANIFEST)}: {failure}") from failure
+
+    def _candidates(self) -> list[int]:
+        """Versions that may be the newest, best first."""
+        recent = self._clock() - self._listed_at < self._window / 2
+        if self._table is not None and recent and not self.torn:
+            version = self._table.version
+            while self._files.exists(version + 1):
+                version += 1
+            if version > self._table.version:
+                return [version]
+        self._listed_at = self._clock()
+        return self._files.newest_first()
+
+    def _open(self, version: int) -> ManifestTable:
+        if self._table is not None and self._table.version == version:
+            return self._table
+        session: Any = None if self._table is None else self._table.dataset.session()
+        return ManifestTable.open(self._store, version, session)
+
+    def _hold(self, table: ManifestTable, torn: list[int], *, ours: bool = False) -> None:
+        version = table.version
+        if self._table is None and version <= YOUNG_VERSION:
+            self.young_at = time.monotonic()
+        news = self._table is not None and version > self._table.version
+        if news and not ours and not (table.is_ours(version) or table.moves_no_rows(version)):
+            self.foreign_at = time.monotonic()
+        self._table = table
+        self.torn = torn
+        self._own_path = self._files.path(version)
+        self._next_path = self._files.path(max([version, *torn]) + 1)
+
+    def _index(self, table: ManifestTable) -> None:
+        """Bring the snapshot to a version by reading only fragments not seen before."""
+        keys = {fragment.key for fragment in table.fragments}
+        new = keys - self.homes.keys
+        unread = sum(f.rows for f in table.fragments if f.key in new)
+        if self._snapshot is None or unread > len(self._snapshot):
+            self._snapshot = self._read_all(table)
+        else:
+            self._read_new(table, self._snapshot, new, self.homes.keys - keys)
+        self._indexed = table.version
+
+    def _read_all(self, table: ManifestTable) -> Snapshot:
+        self.homes = Homes()
+        rows = []
+        for key, found in table.rows([f.key for f in table.fragments]):
+            rows += found
+            self.homes.put(key, [row.object_id for row in found])
+        return Snapshot(rows)
+
+    def _read_new(
+        self, table: ManifestTable, snapshot: Snapshot, new: set[FileKey], gone: set[FileKey]
+    ) -> None:
+        added: dict[str, Row] = {}
+        for key, found in table.rows(new):
+            added.update((row.object_id, row) for row in found)
+            self.homes.put(key, [row.object_id for row in found])
+        lost = [object_id for key in gone for object_id in self.homes.forget(key)]
+        before = {object_id: snapshot.raw(object_id) for object_id in (*lost, *added)}
+        removed = {object_id: row for object_id, row in before.items() if row is not None}
+        snapshot.apply(Edit(removed, added, {}))

@@ -1,0 +1,126 @@
+"""Errors: the codes of `lance_namespace`, with an address and the next step in the text.
+
+LanceNamespaceError
+├── NamespaceNotFoundError 1, TableNotFoundError 4, TableVersionNotFoundError 11 …
+├── NamespaceAlreadyExistsError 2, TableAlreadyExistsError 5 …
+├── InvalidInputError 13, InvalidTableStateError 19
+├── ConcurrentModificationError 14
+│   └── TableVersionAlreadyExistsError 14   document 003 says 12, which stock clients misread
+└── PermissionDeniedError 15, InternalError 18   what storage failed with is the cause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from lance_namespace.errors import (
+    ConcurrentModificationError,
+    ErrorCode,
+    InternalError,
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    TableAlreadyExistsError,
+    TableBranchNotFoundError,
+    TableNotFoundError,
+    TableTagNotFoundError,
+    TableVersionNotFoundError,
+    UnauthenticatedError,
+    UnsupportedOperationError,
+    from_error_code,
+)
+
+if TYPE_CHECKING:
+    from lanceyard.identifier import Identifier
+
+__all__ = [
+    "ConcurrentModificationError",
+    "ErrorCode",
+    "InternalError",
+    "InvalidInputError",
+    "InvalidTableStateError",
+    "LanceNamespaceError",
+    "NamespaceAlreadyExistsError",
+    "NamespaceNotEmptyError",
+    "NamespaceNotFoundError",
+    "PermissionDeniedError",
+    "ServiceUnavailableError",
+    "TableAlreadyExistsError",
+    "TableBranchNotFoundError",
+    "TableNotFoundError",
+    "TableTagNotFoundError",
+    "TableVersionAlreadyExistsError",
+    "TableVersionNotFoundError",
+    "UnauthenticatedError",
+    "UnsupportedOperationError",
+    "from_error_code",
+    "namespace_exists",
+    "namespace_not_empty",
+    "namespace_not_found",
+    "protected",
+    "storage_errors",
+    "table_exists",
+    "table_not_found",
+]
+
+
+class TableVersionAlreadyExistsError(ConcurrentModificationError):
+    """Raised when a version of this number was committed by somebody else."""
+
+
+def namespace_not_found(identifier: Identifier) -> NamespaceNotFoundError:
+    """The error for a namespace that is not there."""
+    return NamespaceNotFoundError(f"namespace {identifier} does not exist")
+
+
+def namespace_exists(identifier: Identifier, *, as_table: bool = False) -> LanceNamespaceError:
+    """The error for a namespace whose name is taken, by another namespace or by a table."""
+    what = "a table of that name exists" if as_table else "it exists"
+    return NamespaceAlreadyExistsError(f"cannot create namespace {identifier}: {what}")
+
+
+def namespace_not_empty(identifier: Identifier) -> NamespaceNotEmptyError:
+    """The error for dropping a namespace that has children."""
+    return NamespaceNotEmptyError(
+        f"namespace {identifier} is not empty: drop its tables and namespaces first, "
+        "or drop it with behavior=cascade"
+    )
+
+
+def table_not_found(identifier: Identifier) -> TableNotFoundError:
+    """The error for a table that is not there."""
+    # lancedb recognises a missing table by these words.
+    return TableNotFoundError(f"table {identifier} was not found")
+
+
+def table_exists(identifier: Identifier, what: str = "it exists") -> TableAlreadyExistsError:
+    """The error for a table whose name is taken; `what` says by what."""
+    return TableAlreadyExistsError(f"cannot create table {identifier}: {what}")
+
+
+def protected(identifier: Identifier) -> InvalidTableStateError:
+    """The error for dropping or overwriting what carries the property ``protected``."""
+    return InvalidTableStateError(
+        f"{identifier} is protected: unset its property 'protected' before dropping it"
+    )
+
+
+@contextmanager
+def storage_errors(doing: str) -> Iterator[None]:
+    """Turn what storage raises into a namespace error that says what was being done.
+
+    A missing permission is 15, any other I/O error 18, with the original as the cause.
+    """
+    try:
+        yield
+    except PermissionError as cause:
+        raise PermissionDeniedError(f"permission denied while {doing}: {cause}") from cause
+    except OSError as cause:
+        raise InternalError(f"storage failed while {doing}: {cause}") from cause

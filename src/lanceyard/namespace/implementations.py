@@ -1,0 +1,87 @@
+"""Namespaces by name: the classes that `lance_namespace.connect` and users construct."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from lanceyard.catalog.directory import open_catalog
+from lanceyard.catalog.memory import MemoryCatalog
+from lanceyard.errors import InvalidInputError
+from lanceyard.namespace.operations import Namespace
+from lanceyard.settings import DirectorySettings
+
+
+class DirectoryNamespace(Namespace):
+    """The namespace of a directory: V1, V2, compatibility mode or bare, as its properties say.
+
+    Constructing it touches no storage. Instances may be shared between threads, pickled, and used
+    in the child of a fork.
+
+    Examples
+    --------
+    >>> import lanceyard, tempfile
+    >>> namespace = lanceyard.DirectoryNamespace(root=tempfile.mkdtemp())
+    >>> namespace.create_namespace({"id": ["models"], "properties": {"owner": "ml"}}).properties
+    {'owner': 'ml'}
+    """
+
+    def __init__(self, **properties: str) -> None:
+        """Take the properties of `DirectorySettings`, as strings."""
+        self._given = dict(properties)
+        super().__init__(open_catalog(DirectorySettings.from_properties(properties)))
+
+    def __repr__(self) -> str:
+        shown = {k: v for k, v in self._given.items() if not k.startswith("storage.")}
+        return f"DirectoryNamespace({', '.join(f'{k}={v!r}' for k, v in sorted(shown.items()))})"
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, str]]]:
+        return _construct, (type(self), self._given)  # type: ignore[return-value]
+
+
+class MemoryNamespace(Namespace):
+    """A namespace that is gone with the process; for tests, and to read how all others behave."""
+
+    def __init__(self, **properties: str) -> None:
+        """Take no properties."""
+        if properties:
+            raise InvalidInputError(f"unknown property {min(properties)!r}: memory takes none")
+        super().__init__(MemoryCatalog())
+
+    def __repr__(self) -> str:
+        return f"MemoryNamespace({id(self._catalog):#x})"
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, str]]]:
+        raise TypeError("a MemoryNamespace cannot be pickled: what it keeps is in this process")
+
+
+IMPLEMENTATIONS: dict[str, Callable[..., Namespace]] = {
+    "dir": DirectoryNamespace,
+    "memory": MemoryNamespace,
+}
+
+
+def connect(
+    impl: str | Mapping[str, str], properties: Mapping[str, str] | None = None
+) -> Namespace:
+    """Connect to a namespace: ``connect("dir", {"root": …})``.
+
+    The form of document 002 is understood too: ``connect({"impl": "dir", "dir.path": …})``.
+
+    Raises
+    ------
+    InvalidInputError
+        No implementation has that name, or a property is not valid.
+    """
+    if not isinstance(impl, str):
+        given = dict(impl)
+        name = given.pop("impl", "dir")
+        return connect(name, {**given, **(properties or {})})
+    if impl not in IMPLEMENTATIONS:
+        valid = ", ".join(sorted(IMPLEMENTATIONS))
+        raise InvalidInputError(f"unknown implementation {impl!r}: valid are {valid}")
+    return IMPLEMENTATIONS[impl](**(properties or {}))
+
+
+def _construct(kind: type[Any], properties: dict[str, str]) -> Any:
+    return kind(**properties)

@@ -1,0 +1,93 @@
+"""The store: what a catalog needs of a file system or object store, and no more."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One name found by listing a directory."""
+
+    name: str
+    is_directory: bool
+
+
+class Store(ABC):
+    """Small files below a root.
+
+    Paths are relative to the root, with ``/`` between names; ``""`` is the root itself. A
+    directory exists while something lies in it. Failures are raised as `OSError`, a missing
+    permission as `PermissionError`, whatever the store behind.
+    """
+
+    options: Mapping[str, str]
+    """Storage options that pylance needs to open what lies here."""
+
+    @abstractmethod
+    def location(self, path: str) -> str:
+        """The address under which pylance and other programs open a path."""
+
+    @abstractmethod
+    def relative(self, location: str) -> str | None:
+        """The path of an address, or None for one that is not below the root."""
+
+    def contains(self, path: str) -> bool:
+        """Whether what lies at a path is really below the root; a link may lead out of it."""
+        return True
+
+    @abstractmethod
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        """Create a file; False, and nothing changes, if one is there."""
+
+    @abstractmethod
+    def get(self, path: str) -> bytes | None:
+        """The content of a file, or None if there is none."""
+
+    @abstractmethod
+    def exists(self, path: str) -> bool:
+        """Whether a file or directory is there."""
+
+    @abstractmethod
+    def entries(self, path: str) -> Iterator[Entry]:
+        """The names directly below a directory, in no order; none if it does not exist."""
+
+    @abstractmethod
+    def has_file(self, path: str) -> bool:
+        """Whether at least one file lies below a directory, however deep."""
+
+    @abstractmethod
+    def move(self, source: str, target: str) -> None:
+        """Move a file to a path where nothing is."""
+
+    @abstractmethod
+    def link_tree(self, source: str, target: str) -> None:
+        """Let every file below a directory appear below another one too; what is there is kept.
+
+        Files are taken for immutable, as those of a Lance table are. Manifests come last, so that
+        the target never shows a version whose files are missing.
+        """
+
+    @abstractmethod
+    def delete(self, path: str) -> None:
+        """Delete a file; nothing happens if there is none."""
+
+    @abstractmethod
+    def delete_tree(self, path: str, *, last: str | None = None) -> None:
+        """Delete a directory and all below it, the file named `last` after everything else."""
+
+    @abstractmethod
+    def sync_tree(self, path: str) -> None:
+        """Make a directory and all below it durable, as far as the store's durability asks."""
+
+    def sync(self, path: str) -> None:  # noqa: B027 - object stores are durable as they are
+        """Make one file or directory durable, without what lies below it."""
+
+    def local_path(self, path: str) -> str | None:
+        """The path in the local file system, or None where locks on files mean nothing."""
+        return None
+
+    @abstractmethod
+    def modified(self, path: str) -> float | None:
+        """When a file was last written, in seconds since the epoch; None if there is none."""

@@ -1,0 +1,171 @@
+"""A store on a local file system."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from lanceyard.settings import Durability
+from lanceyard.storage.base import Entry, Store
+
+
+class LocalStore(Store):
+    """Files below a directory, which is created by the first write."""
+
+    def __init__(self, root: str, durability: Durability = Durability.OS) -> None:
+        """Take an absolute path; nothing is read or written."""
+        self._root = os.path.normpath(root)
+        self._prefix = self._root.rstrip("/") + "/"
+        self._durable = durability is Durability.FSYNC
+        self.options = {}
+
+    def location(self, path: str) -> str:
+        return self._prefix + path if path else self._root
+
+    def relative(self, location: str) -> str | None:
+        path = os.path.normpath(location)
+        if path == self._root:
+            return ""
+        return path[len(self._prefix) :] if path.startswith(self._prefix) else None
+
+    def contains(self, path: str) -> bool:
+        root = os.path.realpath(self._root)
+        return os.path.realpath(self._prefix + path).startswith(root.rstrip("/") + "/")
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        target = self._prefix + path
+        folder = os.path.dirname(target)
+        while True:
+            try:
+                handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+                break
+            except FileExistsError:
+                return False
+            except FileNotFoundError:
+                os.makedirs(folder, exist_ok=True)
+        try:
+            os.write(handle, data)
+            if self._durable:
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+        self._sync_directories(folder)
+        return True
+
+    def get(self, path: str) -> bytes | None:
+        try:
+            return Path(self._prefix + path).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def exists(self, path: str) -> bool:
+        # access() is the cheapest probe there is (no exception for a missing file), and freshness
+        # is probed on every read. As for any reader, what may not be seen is not there.
+        return os.access(self._prefix + path, os.F_OK)
+
+    def entries(self, path: str) -> Iterator[Entry]:
+        try:
+            with os.scandir(self._prefix + path) as found:
+                for item in found:
+                    yield Entry(item.name, item.is_dir())
+        except (FileNotFoundError, NotADirectoryError):
+            return
+
+    def has_file(self, path: str) -> bool:
+        entries = list(self.entries(path))
+        if any(not entry.is_directory for entry in entries):
+            return True
+        return any(self.has_file(f"{path}/{entry.name}") for entry in entries)
+
+    def move(self, source: str, target: str) -> None:
+        if self.exists(target):
+            raise FileExistsError(f"{target!r} exists")
+        destination = Path(self._prefix + target)
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(self._prefix + source, destination)
+        self._sync_directories(str(destination.parent))
+
+    def link_tree(self, source: str, target: str) -> None:
+        for path in sorted(self._files_below(source), key=lambda path: "_versions/" in path):
+            destination = Path(self._prefix + target + path.removeprefix(source))
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(self._prefix + path, destination)
+            except FileExistsError:
+                continue
+            except FileNotFoundError:
+                continue  # replaced or removed meanwhile by its writer
+            except OSError:  # no hard links here
+                shutil.copy2(self._prefix + path, destination)
+        self.sync_tree(target)
+
+    def _files_below(self, path: str) -> Iterator[str]:
+        for entry in list(self.entries(path)):
+            below = f"{path}/{entry.name}"
+            if entry.is_directory:
+                yield from self._files_below(below)
+            else:
+                yield below
+
+    def delete(self, path: str) -> None:
+        Path(self._prefix + path).unlink(missing_ok=True)
+
+    def delete_tree(self, path: str, *, last: str | None = None) -> None:
+        if os.path.islink(self._prefix + path):
+            return self.delete(path)  # and not what it leads to
+        for entry in list(self.entries(path)):
+            below = f"{path}/{entry.name}"
+            if entry.name == last:
+                continue
+            if entry.is_directory and not os.path.islink(self._prefix + below):
+                shutil.rmtree(self._prefix + below)
+            else:
+                self.delete(below)
+        if last is not None:
+            self.delete(f"{path}/{last}")
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(self._prefix + path)
+        return None
+
+    def sync_tree(self, path: str) -> None:
+        if not self._durable:
+            return
+        for folder, _, files in os.walk(self._prefix + path, topdown=False):
+            for name in files:
+                _fsync(os.path.join(folder, name))
+            _fsync(folder)
+        self._sync_directories(os.path.dirname(self._prefix + path))
+
+    def sync(self, path: str) -> None:
+        if self._durable:
+            _fsync(self._prefix + path)
+
+    def local_path(self, path: str) -> str:
+        return self.location(path)
+
+    def modified(self, path: str) -> float | None:
+        try:
+            return os.stat(self._prefix + path).st_mtime
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _sync_directories(self, folder: str) -> None:
+        """Make a new entry durable: its folder, and those above that may be new as well."""
+        if not self._durable:
+            return
+        while True:
+            _fsync(folder)
+            if len(folder) <= len(self._root):
+                return
+            folder = os.path.dirname(folder)
+
+
+def _fsync(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

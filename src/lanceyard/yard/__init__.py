@@ -1,0 +1,6 @@
+"""The yard: a catalog as a person holds it."""
+
+from lanceyard.yard.table import Table
+from lanceyard.yard.yard import Yard, open
+
+__all__ = ["Table", "Yard", "open"]

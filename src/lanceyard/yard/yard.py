@@ -1,0 +1,181 @@
+"""The yard: names, tables and the tree of a catalog, with friendly methods."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from lanceyard import errors
+from lanceyard.identifier import Identifier
+from lanceyard.namespace import Namespace, connect
+from lanceyard.yard.data import read_data
+from lanceyard.yard.names import Name, read_name, write_name
+from lanceyard.yard.table import Table
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+PAGE = 1_000
+
+
+def open(catalog: str | os.PathLike[str] | Mapping[str, str], **properties: str) -> Yard:  # noqa: A001
+    """Open a catalog: a path, a URI, or properties with ``impl``.
+
+    Examples
+    --------
+    >>> import lanceyard, tempfile
+    >>> yard = lanceyard.open(tempfile.mkdtemp())
+    >>> _ = yard.create_namespace("shop")
+    >>> yard.create_table("shop.fruits", {"name": ["pear", "plum"], "price": [3, 2]}).count()
+    2
+    >>> print(yard.tree())
+    .
+    └── shop
+        └── fruits
+    """
+    if isinstance(catalog, Mapping):
+        return Yard(connect(catalog, properties))
+    return Yard(connect("dir", {"root": os.fspath(catalog), **properties}))
+
+
+class Yard:
+    """A catalog as a person holds it.
+
+    Names are written ``a.b.t`` or ``a$b$t``; a name that contains a dot needs a list.
+    """
+
+    def __init__(self, namespace: Namespace) -> None:
+        """Hold the catalog behind a namespace."""
+        self.namespace = namespace
+
+    def namespaces(self, parent: Name = "") -> list[str]:
+        """The names of the namespaces directly below one."""
+        return [*self._names("list_namespaces", "namespaces", read_name(parent))]
+
+    def tables(self, parent: Name = "") -> list[str]:
+        """The names of the tables directly below a namespace."""
+        return [*self._names("list_tables", "tables", read_name(parent))]
+
+    def tree(self, top: Name = "") -> str:
+        """Everything below a namespace, drawn as a tree."""
+        identifier = read_name(top)
+        return "\n".join([write_name(identifier) or ".", *self._branches(identifier)])
+
+    def create_namespace(
+        self,
+        name: Name,
+        properties: Mapping[str, str] | None = None,
+        *,
+        exist_ok: bool = False,
+    ) -> Yard:
+        """Create a namespace."""
+        mode = "exist_ok" if exist_ok else "create"
+        request = {"id": list(read_name(name)), "properties": dict(properties or {}), "mode": mode}
+        self.namespace.create_namespace(request)  # type: ignore[arg-type]
+        return self
+
+    def create_table(
+        self,
+        name: Name,
+        data: Any,
+        *,
+        schema: pa.Schema | None = None,
+        properties: Mapping[str, str] | None = None,
+        mode: str = "create",
+    ) -> Table:
+        """Create a table from Arrow, pandas, dicts or an iterable of batches.
+
+        `mode` says what happens if it exists: ``create`` refuses, ``exist_ok`` keeps it,
+        ``overwrite`` replaces it. A `pyarrow.Schema` as data makes an empty table.
+        """
+        identifier = read_name(name)
+        request = {"id": list(identifier), "mode": mode, "properties": dict(properties or {})}
+        self.namespace.create_table(request, _ipc(read_data(data, schema)))  # type: ignore[arg-type]
+        return Table(self.namespace, identifier)
+
+    def table(self, name: Name) -> Table:
+        """A table that exists. Raises `TableNotFoundError`."""
+        identifier = read_name(name)
+        self.namespace.table_exists({"id": list(identifier)})  # type: ignore[arg-type]
+        return Table(self.namespace, identifier)
+
+    def drop(self, name: Name, *, cascade: bool = False) -> None:
+        """Drop a table, or a namespace; with `cascade` all below the namespace too."""
+        identifier = read_name(name)
+        try:
+            self.namespace.drop_table({"id": list(identifier)})  # type: ignore[arg-type]
+        except (errors.TableNotFoundError, errors.UnsupportedOperationError) as missing:
+            behavior = "cascade" if cascade else "restrict"
+            try:
+                self.namespace.drop_namespace(
+                    {"id": list(identifier), "behavior": behavior}  # type: ignore[arg-type]
+                )
+            except (errors.NamespaceNotFoundError, errors.UnsupportedOperationError):
+                raise missing from None
+
+    def rename(self, name: Name, new_name: Name) -> Table:
+        """Give a table another name; one of a single part stays in its namespace."""
+        identifier, target = read_name(name), read_name(new_name)
+        parent = target.parent if len(target) > 1 else identifier.parent
+        self.namespace.rename_table(
+            {  # type: ignore[arg-type]
+                "id": list(identifier),
+                "new_table_name": target.name,
+                "new_namespace_id": list(parent),
+            }
+        )
+        return Table(self.namespace, parent.child(target.name))
+
+    def close(self) -> None:
+        """Finish background work."""
+        self.namespace.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Yard {self.namespace.namespace_id()}>"
+
+    def _names(self, operation: str, field: str, parent: Identifier) -> Iterator[str]:
+        token = None
+        while True:
+            request = {"id": list(parent), "page_token": token, "limit": PAGE}
+            page = getattr(self.namespace, operation)(request)
+            yield from getattr(page, field)
+            token = page.page_token
+            if token is None:
+                return
+
+    def _branches(self, top: Identifier) -> Iterator[str]:
+        children = dict.fromkeys(self.namespaces(top), True)
+        children |= dict.fromkeys(self.tables(top), False)
+        for name in sorted(children):
+            last = name == max(children)
+            yield f"{'└── ' if last else '├── '}{name}"
+            if children[name]:
+                indent = "    " if last else "│   "
+                yield from (indent + line for line in self._branches(top.child(name)))
+
+
+def _ipc(reader: pa.RecordBatchReader) -> Iterator[bytes]:
+    """A reader as an Arrow IPC stream, batch by batch."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+            yield sink.getvalue()
+            sink.seek(0)
+            sink.truncate()
+    yield sink.getvalue()
