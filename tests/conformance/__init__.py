@@ -1,0 +1,1 @@
+"""The conformance kit: one behaviour suite over every backend, and over the reference."""

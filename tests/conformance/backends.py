@@ -1,0 +1,132 @@
+"""The backends under test, and what each of them can do.
+
+A case says what it needs (`@applies(nested=True)`) and is collected for the backends that have it,
+so nothing is ever skipped. A new backend is one row in `BACKENDS`.
+
+`CONFORMANCE_BACKENDS=reference_v1,reference_v2` runs the kit on other backends than the default.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace import LanceNamespace, connect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One implementation in one mode."""
+
+    name: str
+    """What the case's id says."""
+
+    mode: str
+    """The set of rules it follows: `memory`, `v1`, `v2`, `compat` or `bare`."""
+
+    open: Callable[[Path], LanceNamespace]
+    """Connects to the catalog at a root directory, which need not exist."""
+
+    nested: bool = False
+    """Child namespaces exist, and tables inside them."""
+
+    rename: bool = False
+    """RenameTable is supported."""
+
+    declare: bool = True
+    """DeclareTable is supported."""
+
+    declared_properties: bool = False
+    """DeclareTable takes properties."""
+
+    register_anywhere: bool = False
+    """A table may lie at any location inside the root, not only in its own directory."""
+
+    on_disk: bool = True
+    """The catalog lives below the root directory, and a second client sees the same one."""
+
+    manifest: bool = False
+    """Names are rows of a `__manifest` table."""
+
+    listing: bool = False
+    """A `<name>.lance` directory in the root is a table of the root namespace."""
+
+    extensions: bool = True
+    """What the documents do not ask for: AlterNamespace, protection, dicts, strict settings."""
+
+    @property
+    def homes(self) -> list[list[str]]:
+        """The namespaces in which the rules about tables are tried."""
+        return [[], ["ns"]] if self.nested else [[]]
+
+    def beside(self, mode: str) -> Backend:
+        """The same implementation in another mode."""
+        return ALL[self.name.removesuffix(self.mode) + mode]
+
+
+def _memory(_root: Path) -> LanceNamespace:
+    import lanceyard
+
+    return lanceyard.MemoryNamespace()
+
+
+def _directory(**properties: str) -> Callable[[Path], LanceNamespace]:
+    def open_root(root: Path) -> LanceNamespace:
+        import lanceyard
+
+        return lanceyard.DirectoryNamespace(root=str(root), **properties)
+
+    return open_root
+
+
+def _reference(**properties: str) -> Callable[[Path], LanceNamespace]:
+    def open_root(root: Path) -> LanceNamespace:
+        return connect("dir", {"root": str(root), **properties})
+
+    return open_root
+
+
+_V1: dict[str, str] = {"manifest_enabled": "false"}
+_V2: dict[str, str] = {"dir_listing_enabled": "false"}
+_BARE: dict[str, str] = {"manifest_enabled": "false", "bare_directories": "true"}
+
+_MANIFEST: dict[str, Any] = {
+    "nested": True,
+    "rename": True,
+    "declared_properties": True,
+    "register_anywhere": True,
+    "manifest": True,
+}
+
+BACKENDS = [
+    Backend("memory", "memory", _memory, **_MANIFEST | {"on_disk": False, "manifest": False}),
+    Backend("v1", "v1", _directory(**_V1), listing=True),
+    Backend("v2", "v2", _directory(**_V2), **_MANIFEST),
+    Backend("compat", "compat", _directory(), **_MANIFEST, listing=True),
+    Backend("bare", "bare", _directory(**_BARE), declare=False),
+]
+"""Ours: what a plain run of the kit tries."""
+
+REFERENCES = [
+    replace(
+        backend,
+        name=f"reference_{backend.mode}",
+        open=_reference(**properties),
+        extensions=False,
+    )
+    for backend, properties in zip(BACKENDS[1:4], (_V1, _V2, {}), strict=True)
+]
+"""The directory namespace inside pylance, measured by `ledger.py`."""
+
+ALL = {backend.name: backend for backend in [*BACKENDS, *REFERENCES]}
+
+
+def selected() -> list[Backend]:
+    """The backends of this run."""
+    names = os.environ.get("CONFORMANCE_BACKENDS")
+    return [ALL[name] for name in names.split(",")] if names else BACKENDS

@@ -1,0 +1,243 @@
+"""What the cases are written with: the catalog under test, refusals and Arrow bodies."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lance
+import lance_namespace as spec
+import pyarrow as pa
+import pytest
+from lance_namespace.errors import ErrorCode, LanceNamespaceError
+
+if TYPE_CHECKING:
+    from .backends import Backend
+
+Identifier = list[str] | None
+
+
+def applies(**capabilities: object) -> pytest.MarkDecorator:
+    """Collect a case only for the backends that have these capabilities."""
+    return pytest.mark.applies(**capabilities)
+
+
+def matches(backend: Backend, capabilities: Mapping[str, Any]) -> bool:
+    """Whether a backend has these capabilities."""
+    return all(getattr(backend, name) == value for name, value in capabilities.items())
+
+
+@contextmanager
+def refused(code: ErrorCode) -> Iterator[None]:
+    """The block must raise a LanceNamespaceError with exactly this code."""
+    try:
+        yield
+    except LanceNamespaceError as error:
+        if error.code != code:
+            pytest.fail(f"refused: {error.code:d} {type(error).__name__}, not {code:d}: {error}")
+    else:
+        pytest.fail(f"accepted, not refused with {code:d}")
+
+
+def numbers(*values: int) -> pa.Table:
+    """A table with one column of numbers."""
+    return pa.table({"n": pa.array(values, pa.int64())})
+
+
+def stream(data: pa.Table) -> bytes:
+    """The Arrow IPC stream of a table: the body of CreateTable."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, data.schema) as writer:
+        writer.write_table(data)
+    return sink.getvalue()
+
+
+def directory(location: str | None) -> Path:
+    """The local directory a location names."""
+    assert location, "no location"
+    return Path(location.removeprefix("file://"))
+
+
+def read(location: str | None) -> list[object]:
+    """The numbers in the Lance table at a location, as any reader would see them."""
+    assert location, "no location"
+    values: list[object] = lance.dataset(location).to_table()["n"].to_pylist()
+    return values
+
+
+def write_lance(path: Path, *values: int) -> Path:
+    """A Lance table of numbers that no catalog knows about."""
+    lance.write_dataset(numbers(*values), str(path))
+    return path
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """A namespace under test. Each operation takes an identifier and the request's other fields."""
+
+    client: spec.LanceNamespace
+    backend: Backend
+    root: Path
+
+    def beside(self, mode: str) -> Catalog:
+        """Another client of the same root, in another mode."""
+        backend = self.backend.beside(mode)
+        return Catalog(backend.open(self.root), backend, self.root)
+
+    def again(self) -> Catalog:
+        """A second client of the same catalog."""
+        return self.beside(self.backend.mode)
+
+    @property
+    def plain(self) -> Any:
+        """The client for what its type does not tell: requests as dicts, and our extensions."""
+        return self.client
+
+    def create_namespace(
+        self, identifier: Identifier, **fields: Any
+    ) -> spec.CreateNamespaceResponse:
+        return self.client.create_namespace(spec.CreateNamespaceRequest(id=identifier, **fields))
+
+    def describe_namespace(self, identifier: Identifier) -> spec.DescribeNamespaceResponse:
+        return self.client.describe_namespace(spec.DescribeNamespaceRequest(id=identifier))
+
+    def namespace_exists(self, identifier: Identifier) -> None:
+        self.client.namespace_exists(spec.NamespaceExistsRequest(id=identifier))
+
+    def drop_namespace(self, identifier: Identifier, **fields: Any) -> spec.DropNamespaceResponse:
+        return self.client.drop_namespace(spec.DropNamespaceRequest(id=identifier, **fields))
+
+    def list_namespaces(self, identifier: Identifier, **fields: Any) -> spec.ListNamespacesResponse:
+        return self.client.list_namespaces(spec.ListNamespacesRequest(id=identifier, **fields))
+
+    def list_tables(self, identifier: Identifier, **fields: Any) -> spec.ListTablesResponse:
+        return self.client.list_tables(spec.ListTablesRequest(id=identifier, **fields))
+
+    def list_all_tables(self, **fields: Any) -> spec.ListTablesResponse:
+        return self.client.list_all_tables(spec.ListTablesRequest(**fields))
+
+    def declare_table(self, identifier: Identifier, **fields: Any) -> spec.DeclareTableResponse:
+        return self.client.declare_table(spec.DeclareTableRequest(id=identifier, **fields))
+
+    def create_table(
+        self, identifier: Identifier, *values: int, **fields: Any
+    ) -> spec.CreateTableResponse:
+        return self.create_table_from(identifier, stream(numbers(*values)), **fields)
+
+    def create_table_from(
+        self, identifier: Identifier, body: Any, **fields: Any
+    ) -> spec.CreateTableResponse:
+        return self.client.create_table(spec.CreateTableRequest(id=identifier, **fields), body)
+
+    def describe_table(self, identifier: Identifier, **fields: Any) -> spec.DescribeTableResponse:
+        return self.client.describe_table(spec.DescribeTableRequest(id=identifier, **fields))
+
+    def table_exists(self, identifier: Identifier, **fields: Any) -> None:
+        self.client.table_exists(spec.TableExistsRequest(id=identifier, **fields))
+
+    def register_table(
+        self, identifier: Identifier, location: str, **fields: Any
+    ) -> spec.RegisterTableResponse:
+        request = spec.RegisterTableRequest(id=identifier, location=location, **fields)
+        return self.client.register_table(request)
+
+    def deregister_table(self, identifier: Identifier) -> spec.DeregisterTableResponse:
+        return self.client.deregister_table(spec.DeregisterTableRequest(id=identifier))
+
+    def drop_table(self, identifier: Identifier) -> spec.DropTableResponse:
+        return self.client.drop_table(spec.DropTableRequest(id=identifier))
+
+    def rename_table(
+        self, identifier: Identifier, new_table_name: str, **fields: Any
+    ) -> spec.RenameTableResponse:
+        request = spec.RenameTableRequest(id=identifier, new_table_name=new_table_name, **fields)
+        return self.client.rename_table(request)
+
+    def namespaces(self, identifier: Identifier) -> list[str]:
+        """The names of the child namespaces."""
+        return self.list_namespaces(identifier).namespaces
+
+    def tables(self, identifier: Identifier) -> list[str]:
+        """The names of the tables in a namespace."""
+        return self.list_tables(identifier).tables
+
+    def location(self, identifier: Identifier) -> str:
+        """Where a table lies."""
+        location = self.describe_table(identifier).location
+        assert location, "no location"
+        return location
+
+    def directory(self, identifier: Identifier) -> Path:
+        """The local directory of a table."""
+        return directory(self.location(identifier))
+
+    def rows(self, identifier: Identifier) -> list[object]:
+        """The numbers in a table, read from its location."""
+        return read(self.location(identifier))
+
+    def inside(self, location: str | None) -> str:
+        """A location as a request names it: relative to the root, where that is known."""
+        path = directory(location)
+        return str(path.relative_to(self.root) if self.backend.on_disk else path)
+
+    def left_over(self, identifier: Identifier, *values: int) -> str:
+        """The location of a Lance table inside the root which no identifier names any more."""
+        self.create_table(identifier, *values)
+        location = self.deregister_table(identifier).location
+        assert location, "no location"
+        return location
+
+
+Act = Callable[[Catalog, Identifier], object]
+
+TABLE_READS: dict[str, Act] = {
+    "describe_table": lambda catalog, table: catalog.describe_table(table),
+    "table_exists": lambda catalog, table: catalog.table_exists(table),
+}
+"""Operations that look a table up."""
+
+TABLE_REMOVALS: dict[str, Act] = {
+    "deregister_table": lambda catalog, table: catalog.deregister_table(table),
+    "drop_table": lambda catalog, table: catalog.drop_table(table),
+}
+"""Operations that end a table's life under its name."""
+
+TABLE_ADDITIONS: dict[str, Act] = {
+    "create_table": lambda catalog, table: catalog.create_table(table, 1),
+    "declare_table": lambda catalog, table: catalog.declare_table(table),
+    "register_table": lambda catalog, table: catalog.register_table(table, "somewhere"),
+}
+"""Operations that give a table its name."""
+
+NEW_TABLES = {name: TABLE_ADDITIONS[name] for name in ("create_table", "declare_table")}
+"""Operations that choose a location for a new table."""
+
+TABLE_OPERATIONS = TABLE_READS | TABLE_REMOVALS | TABLE_ADDITIONS
+"""The operations on a table that every backend has an answer to."""
+
+NAMESPACE_READS: dict[str, Act] = {
+    "describe_namespace": lambda catalog, namespace: catalog.describe_namespace(namespace),
+    "namespace_exists": lambda catalog, namespace: catalog.namespace_exists(namespace),
+    "list_namespaces": lambda catalog, namespace: catalog.list_namespaces(namespace),
+    "list_tables": lambda catalog, namespace: catalog.list_tables(namespace),
+}
+"""Operations that look a namespace up."""
+
+NAMESPACE_CHANGES: dict[str, Act] = {
+    "create_namespace": lambda catalog, namespace: catalog.create_namespace(namespace),
+    "drop_namespace": lambda catalog, namespace: catalog.drop_namespace(namespace),
+}
+"""Operations that make or remove a namespace."""
+
+
+def each(acts: dict[str, Act]) -> pytest.MarkDecorator:
+    """Try a rule with each of these operations that a backend has, as the argument `act`."""
+    needs = {"declare_table": applies(declare=True)}
+    return pytest.mark.parametrize(
+        "act",
+        [pytest.param(act, id=name, marks=needs.get(name, ())) for name, act in acts.items()],
+    )
