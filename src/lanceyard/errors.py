@@ -59,6 +59,7 @@ __all__ = [
     "TableVersionAlreadyExistsError",
     "TableVersionNotFoundError",
     "UnauthenticatedError",
+    "UnknownOutcomeError",
     "UnsupportedOperationError",
     "from_error_code",
     "namespace_exists",
@@ -73,6 +74,13 @@ __all__ = [
 
 class TableVersionAlreadyExistsError(ConcurrentModificationError):
     """Raised when a version of this number was committed by somebody else."""
+
+
+class UnknownOutcomeError(InternalError):
+    """Raised when a commit may or may not have landed, and storage does not let us find out.
+
+    Whoever catches it must leave alone what the commit would refer to.
+    """
 
 
 def namespace_not_found(identifier: Identifier) -> NamespaceNotFoundError:

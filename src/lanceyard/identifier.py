@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Self
 
 from lanceyard.errors import InvalidInputError
@@ -15,14 +15,12 @@ CONTROL_CHARACTERS = frozenset({*range(0x20), 0x7F})
 FORBIDDEN_CHARACTERS = frozenset({DELIMITER, "/", "\\"})
 
 
-class Identifier(tuple[str, ...]):
+class Identifier(tuple[str, ...]):  # noqa: SLOT001 - its string form is kept once made
     """A tuple of valid names; ``()`` is the root namespace.
 
     Every identifier inside Lanceyard was made by one of the class methods, so nothing further in
     needs to split, join or validate strings.
     """
-
-    __slots__ = ()
 
     @classmethod
     def parse(cls, names: Iterable[str] | None) -> Self:
@@ -50,7 +48,7 @@ class Identifier(tuple[str, ...]):
         """The last name; the root has none."""
         return self[-1]
 
-    @property
+    @cached_property
     def parent(self) -> Identifier:
         """The namespace that contains this object."""
         return Identifier(self[:-1])
@@ -60,7 +58,7 @@ class Identifier(tuple[str, ...]):
         """Whether this is the root namespace."""
         return not self
 
-    @property
+    @cached_property
     def object_id(self) -> str:
         """The string form of the manifest: names joined by ``$``."""
         return DELIMITER.join(self)

@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 from lanceyard.errors import InvalidInputError
 
 DEFAULT_WINDOW = 600.0
+ROOTS = frozenset({"root", "path", "dir.root", "dir.path"})
 _V = TypeVar("_V")
 
 # Properties of the reference implementation which have no meaning here: what they tune is always

@@ -28,12 +28,7 @@ def describe(
     details = request.load_detailed_metadata
     asked = not (request.version is None and request.tag is None and request.branch is None)
     if not (details or asked or request.check_declared or entry.properties is None):
-        return DescribeTableResponse(
-            location=entry.location,
-            table_uri=entry.location if request.with_table_uri else None,
-            storage_options=dict(catalog.storage_options) or None,
-            properties=entry.properties,  # type: ignore[arg-type]  # catalogs give a fresh dict
-        )
+        return _plain(catalog, entry, request)
     declared = catalog.is_declared(entry)
     if declared and asked:
         raise errors.TableVersionNotFoundError(
@@ -42,18 +37,26 @@ def describe(
     dataset = None
     if details or asked or entry.properties is None:
         dataset = None if declared else _open(catalog, identifier, entry, request)
-    response = DescribeTableResponse(
-        location=entry.location,
-        table_uri=entry.location if request.with_table_uri else None,
-        storage_options=dict(catalog.storage_options) or None,
-        properties=dict(_properties(entry, dataset)),
-    )
+    response = _plain(catalog, entry, request)
+    response.properties = _properties(entry, dataset)
     if details or request.check_declared:
         response.is_only_declared = declared
     if details:
         response.table, response.namespace = identifier.name, list(identifier.parent)
     if dataset is not None and (details or asked):
         _add_details(response, dataset)
+    return response
+
+
+def _plain(
+    catalog: Catalog, entry: TableEntry, request: DescribeTableRequest
+) -> DescribeTableResponse:
+    properties = None if entry.properties is None else dict(entry.properties)
+    response = DescribeTableResponse(location=entry.location, properties=properties)
+    if request.with_table_uri:
+        response.table_uri = entry.location
+    if catalog.storage_options:
+        response.storage_options = dict(catalog.storage_options)
     return response
 
 

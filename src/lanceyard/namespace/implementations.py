@@ -9,7 +9,8 @@ from lanceyard.catalog.directory import open_catalog
 from lanceyard.catalog.memory import MemoryCatalog
 from lanceyard.errors import InvalidInputError
 from lanceyard.namespace.operations import Namespace
-from lanceyard.settings import DirectorySettings
+from lanceyard.settings import ROOTS, DirectorySettings
+from lanceyard.storage.roots import absolute_root
 
 
 class DirectoryNamespace(Namespace):
@@ -28,8 +29,11 @@ class DirectoryNamespace(Namespace):
 
     def __init__(self, **properties: str) -> None:
         """Take the properties of `DirectorySettings`, as strings."""
-        self._given = dict(properties)
-        super().__init__(open_catalog(DirectorySettings.from_properties(properties)))
+        settings = DirectorySettings.from_properties(properties)
+        # A relative root means the folder of this process, wherever a pickle is opened.
+        self._given = {k: v for k, v in properties.items() if k not in ROOTS}
+        self._given["root"] = absolute_root(settings.root)
+        super().__init__(open_catalog(settings))
 
     def __repr__(self) -> str:
         shown = {k: v for k, v in self._given.items() if not k.startswith("storage.")}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 
@@ -48,6 +49,10 @@ class Store(ABC):
     @abstractmethod
     def exists(self, path: str) -> bool:
         """Whether a file or directory is there."""
+
+    def probe(self, path: str) -> Callable[[], bool]:
+        """`exists` for one path, to be asked again and again."""
+        return partial(self.exists, path)
 
     @abstractmethod
     def entries(self, path: str) -> Iterator[Entry]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from lanceyard.settings import Durability
@@ -62,9 +63,11 @@ class LocalStore(Store):
             return None
 
     def exists(self, path: str) -> bool:
-        # access() is the cheapest probe there is (no exception for a missing file), and freshness
-        # is probed on every read. As for any reader, what may not be seen is not there.
         return os.access(self._prefix + path, os.F_OK)
+
+    def probe(self, path: str) -> Callable[[], bool]:
+        # access() is the cheapest question there is: no exception for a missing file.
+        return partial(os.access, self._prefix + path, os.F_OK)
 
     def entries(self, path: str) -> Iterator[Entry]:
         try:

@@ -21,13 +21,18 @@ def open_store(settings: DirectorySettings) -> Store:
     """
     root = settings.root
     if not SCHEME.match(root):
-        return LocalStore(os.path.abspath(root), settings.durability)
+        return LocalStore(absolute_root(root), settings.durability)
     if root.lower().startswith("file://"):
         return LocalStore(_local_path(root), settings.durability)
     # obstore costs 30 ms to import, which only roots on an object store should pay.
     from lanceyard.storage.remote import RemoteStore
 
     return RemoteStore(root, settings.storage)
+
+
+def absolute_root(root: str) -> str:
+    """A root that means the same in every process."""
+    return root if SCHEME.match(root) else os.path.abspath(root)
 
 
 def _local_path(uri: str) -> str:

@@ -196,6 +196,8 @@ class CompatibleCatalog(Catalog):
         """
         try:
             entry = self._hashed.put(identifier, path, properties, replace=True)
+        except errors.UnknownOutcomeError:
+            raise
         except errors.LanceNamespaceError:
             if not replaced and self._listing.hide(path):
                 self._listing.delete(path)
@@ -215,8 +217,8 @@ class CompatibleCatalog(Catalog):
         hidden = self._store.exists(path) and self._listing.hide(path)
         try:
             self._hashed.manifest.commit(RemoveTable(identifier.object_id, path, keep=keep))
-        except errors.TableNotFoundError:
-            raise  # another drop was faster, and the marker is as much its own
+        except (errors.TableNotFoundError, errors.UnknownOutcomeError):
+            raise  # another drop was faster, and the marker is its own too; or it may be needed
         except errors.LanceNamespaceError:
             if hidden:
                 self._listing.show(path)
@@ -236,6 +238,8 @@ class CompatibleCatalog(Catalog):
             hidden = self._listing.hide(old, TOMBSTONE)
             try:
                 moved = self._hashed.manifest.commit(change).row
+            except errors.UnknownOutcomeError:
+                raise
             except errors.LanceNamespaceError:
                 if hidden:
                     self._listing.show(old)

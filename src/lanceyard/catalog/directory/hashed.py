@@ -116,6 +116,8 @@ class HashedCatalog(Catalog):
             reserved = self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
         try:
             return self.put(identifier, path, properties, chosen=chosen)
+        except errors.UnknownOutcomeError:
+            raise
         except errors.LanceNamespaceError:
             if hashed:
                 self._delete_quietly(path)
@@ -141,6 +143,8 @@ class HashedCatalog(Catalog):
                 writer(self._store.location(path), replace=False)
                 self._store.sync_tree(path)
             return self.put(identifier, path, properties, replace=replace)
+        except errors.UnknownOutcomeError:
+            raise
         except Exception:
             self._delete_quietly(path)
             raise

@@ -19,7 +19,7 @@ from lanceyard.catalog.directory.manifest.upkeep import Upkeep
 from lanceyard.catalog.directory.manifest.versions import VersionFiles
 from lanceyard.catalog.directory.manifest.view import View
 from lanceyard.catalog.snapshot import Draft, Edit, Snapshot, parent_id
-from lanceyard.errors import ConcurrentModificationError, InternalError
+from lanceyard.errors import ConcurrentModificationError, InternalError, UnknownOutcomeError
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
 
@@ -28,6 +28,7 @@ LONGEST_BACKOFF = 0.1
 GLANCES = 3
 WORTH_A_GLANCE = 2_000
 SETTLE = 0.05
+BOOTSTRAP = 60.0
 FOREIGN_MEMORY = 2.0
 
 _A = TypeVar("_A")
@@ -147,7 +148,7 @@ class Manifest:
         self._store.sync(self._files.folder)
         with view.lock:
             view.advance(table, commit, edit)
-        return self._survived(edit)
+        return self._survived(edit, commit.table.version)
 
     def _prepared(self) -> ManifestTable:
         """The newest version, ready to be written: it exists, and nothing torn is in the way."""
@@ -156,12 +157,24 @@ class Manifest:
             self._files.move_aside(version, uuid.uuid4().hex)
         table = view.table()
         if table is None:
+            self._refuse_remains()
             ManifestTable.create(self._store)
             table = view.table()
             if table is None:
                 raise InternalError(f"{MANIFEST} was created and cannot be found")
         table.check_writable()
         return table
+
+    def _refuse_remains(self) -> None:
+        """Refuse to begin anew where a manifest has lost its versions but not its rows."""
+        data = f"{MANIFEST}/data"
+        for entry in self._store.entries(data):
+            written = self._store.modified(f"{data}/{entry.name}")
+            if written is not None and self._clock() - written > BOOTSTRAP:
+                raise InternalError(
+                    f"{self._store.location(MANIFEST)} holds data but no versions: it is damaged. "
+                    "Restore it from a backup; nothing was written"
+                )
 
     def _folded(self, table: ManifestTable) -> ManifestTable:
         self._view.snapshot()
@@ -175,13 +188,20 @@ class Manifest:
         self, table: ManifestTable, tickets: Sequence[Ticket], failure: OSError
     ) -> bool:
         """Find out whether a commit whose reply was lost has landed; False to do it all again."""
-        with self._view.lock:
-            newest = self._view.table()
-            if newest is None or newest.version == table.version:
-                raise InternalError(f"committing to {MANIFEST} failed: {failure}") from failure
-            mark = tickets[0].id
-            later = range(table.version + 1, newest.version + 1)
-            return any(mark in newest.changes(version) for version in later)
+        mark = tickets[0].id
+        try:
+            with self._view.lock:
+                newest = self._view.table()
+                before = newest is None or newest.version == table.version
+                if newest is not None and not before:
+                    later = range(table.version + 1, newest.version + 1)
+                    return any(mark in newest.changes(version) for version in later)
+        except (OSError, InternalError) as unreadable:
+            raise UnknownOutcomeError(
+                f"committing to {MANIFEST} failed ({failure}), and it cannot be read to see "
+                f"whether the change landed: {unreadable}"
+            ) from failure
+        raise InternalError(f"committing to {MANIFEST} failed: {failure}") from failure
 
     def _have_landed(self, tickets: Sequence[Ticket]) -> bool:
         """Whether another process that was asked to has committed tickets within the window."""
@@ -196,7 +216,7 @@ class Manifest:
                     return True
         return False
 
-    def _survived(self, edit: Edit) -> bool:
+    def _survived(self, edit: Edit, version: int) -> bool:
         """Whether new rows of a young manifest are still there after the reference had its chance.
 
         Its bootstrap can land late, as a new empty version over rows that were committed.
@@ -205,7 +225,12 @@ class Manifest:
         if young_for > SETTLE:
             return True
         time.sleep(SETTLE - young_for)
-        return self.read(lambda state: all(state.raw(i) is not None for i in edit.added))
+        with self._view.lock:
+            state, newest = self._view.snapshot(), self._view.table()
+            if newest is None or all(state.raw(object_id) for object_id in edit.added):
+                return newest is not None
+            later = range(version + 1, newest.version + 1)
+            return not any(newest.begins_anew(version) for version in later)
 
     def _give_way(self) -> None:
         """Leave another kind of writer time for a commit, which it rewrites everything for."""

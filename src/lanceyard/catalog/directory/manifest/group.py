@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from lanceyard.catalog.changes import Change, Outcome
 from lanceyard.catalog.snapshot import Draft
-from lanceyard.errors import LanceNamespaceError
+from lanceyard.errors import LanceNamespaceError, UnknownOutcomeError
 
 LONGEST_GATHERING = 0.002
 GATHERING_STEP = 0.0001
@@ -39,6 +39,13 @@ class Ticket:
             self.outcome, self.error = self.change.apply(draft), None
         except LanceNamespaceError as refusal:
             self.outcome, self.error = None, refusal
+
+    def fail(self, failure: BaseException) -> None:
+        """Settle by a failure of whoever was to carry the change out."""
+        self.outcome, self.error = None, failure
+        if not isinstance(failure, LanceNamespaceError):
+            self.error = UnknownOutcomeError(f"the commit of this change was ended by {failure!r}")
+            self.error.__cause__ = failure
 
     def result(self) -> Outcome:
         """The outcome, or raise what went wrong."""
@@ -105,7 +112,7 @@ class Group:
         except BaseException as failure:
             # Whatever ended the leader's work ended that of those who rely on it.
             for ticket in batch:
-                ticket.outcome, ticket.error = None, failure
+                ticket.fail(failure)
             raise
         finally:
             for ticket in batch:

@@ -21,7 +21,7 @@ from lanceyard.catalog.changes import Outcome, from_json
 from lanceyard.catalog.directory.manifest.group import Ticket
 from lanceyard.catalog.directory.manifest.lock import FileLock, is_held
 from lanceyard.catalog.snapshot import Row
-from lanceyard.errors import ErrorCode, LanceNamespaceError, from_error_code
+from lanceyard.errors import ErrorCode, LanceNamespaceError, UnknownOutcomeError, from_error_code
 
 
 class Intent:
@@ -98,8 +98,8 @@ class Claim:
             self._remove()
             return
         for ticket in self.tickets:
-            if failure is not None and not ticket.settled:
-                ticket.outcome, ticket.error = None, failure
+            if failure is not None:
+                ticket.fail(failure)
         self.announce()
         os.rename(f"{self._base}.pending", f"{self._base}.done")
 
@@ -142,11 +142,14 @@ def _names(folder: str) -> Iterable[str]:
 def _encode(ticket: Ticket) -> dict[str, Any]:
     if ticket.outcome is not None:
         return {"row": ticket.outcome.row, "gone": ticket.outcome.gone}
+    unknown = isinstance(ticket.error, UnknownOutcomeError)
     code = getattr(ticket.error, "code", ErrorCode.INTERNAL)
-    return {"code": int(code), "error": str(ticket.error)}
+    return {"code": int(code), "error": str(ticket.error), "unknown": unknown}
 
 
 def _decode(result: dict[str, Any]) -> tuple[Outcome | None, LanceNamespaceError | None]:
+    if result.get("unknown"):
+        return None, UnknownOutcomeError(result["error"])
     if "code" in result:
         return None, from_error_code(result["code"], result["error"])
     row = None if result["row"] is None else Row(*result["row"])

@@ -28,7 +28,7 @@ OURS = "lanceyard"
 CHANGES = "lanceyard.changes"
 
 TAIL_ROWS = 1_024
-TAIL_FRAGMENTS = 8
+TAIL_FRAGMENTS = 12
 MIDDLE_FRAGMENTS = 4
 LARGE_ROWS = 8_192
 LARGE_FRAGMENTS = 12
@@ -207,6 +207,11 @@ class ManifestTable:
         """Whether a version only indexed or configured, so that a commit may land after it."""
         operation = self._transaction(version).operation
         return type(operation).__name__ in ("CreateIndex", "UpdateConfig", "BaseOperation")
+
+    def begins_anew(self, version: int) -> bool:
+        """Whether another kind of writer replaced everything in a version."""
+        operation = self._transaction(version).operation
+        return isinstance(operation, LanceOperation.Overwrite) and not self.is_ours(version)
 
     def check_writable(self) -> None:
         """Refuse to write where a writer feature that we do not know is in use."""

@@ -40,7 +40,8 @@ class View:
         self._table: ManifestTable | None = None
         self._snapshot: Snapshot | None = None
         self._indexed = 0
-        self._own_path = self._next_path = ""
+        self._own_exists: Callable[[], bool] = bool
+        self._next_exists: Callable[[], bool] = bool
         self._listed_at = float("-inf")
 
     @property
@@ -67,8 +68,8 @@ class View:
         """
         if (
             self._table is not None
-            and not self._store.exists(self._next_path)
-            and self._store.exists(self._own_path)
+            and not self._next_exists()
+            and self._own_exists()
             and self._clock() - self._listed_at < self._window / 2
         ):
             return self._table
@@ -138,8 +139,8 @@ class View:
             self.foreign_at = time.monotonic()
         self._table = table
         self.torn = torn
-        self._own_path = self._files.path(version)
-        self._next_path = self._files.path(max([version, *torn]) + 1)
+        self._own_exists = self._store.probe(self._files.path(version))
+        self._next_exists = self._store.probe(self._files.path(max([version, *torn]) + 1))
 
     def _index(self, table: ManifestTable) -> None:
         """Bring the snapshot to a version by reading only fragments not seen before."""
