@@ -7,12 +7,11 @@ LanceNamespaceError
 ├── ConcurrentModificationError 14
 │   └── TableVersionAlreadyExistsError 14   document 003 says 12, which stock clients misread
 └── PermissionDeniedError 15, InternalError 18   what storage failed with is the cause
+    └── UnknownOutcomeError 18   a commit may or may not have landed
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lance_namespace.errors import (
@@ -66,7 +65,7 @@ __all__ = [
     "namespace_not_empty",
     "namespace_not_found",
     "protected",
-    "storage_errors",
+    "storage_failure",
     "table_exists",
     "table_not_found",
 ]
@@ -120,15 +119,11 @@ def protected(identifier: Identifier) -> InvalidTableStateError:
     )
 
 
-@contextmanager
-def storage_errors(doing: str) -> Iterator[None]:
-    """Turn what storage raises into a namespace error that says what was being done.
+def storage_failure(doing: str, cause: OSError) -> LanceNamespaceError:
+    """The error for what storage failed with: 15 for a missing permission, 18 for the rest.
 
-    A missing permission is 15, any other I/O error 18, with the original as the cause.
+    Raise it `from` the cause.
     """
-    try:
-        yield
-    except PermissionError as cause:
-        raise PermissionDeniedError(f"permission denied while {doing}: {cause}") from cause
-    except OSError as cause:
-        raise InternalError(f"storage failed while {doing}: {cause}") from cause
+    if isinstance(cause, PermissionError) or "Permission denied" in str(cause):
+        return PermissionDeniedError(f"permission denied while {doing}: {cause}")
+    return InternalError(f"storage failed while {doing}: {cause}")

@@ -111,13 +111,15 @@ def parse_flag(name: str, text: str) -> bool:
 
 
 def parse_seconds(name: str, text: str) -> float:
-    """Read a number of seconds, zero or more."""
+    """Read a number of seconds, one or more."""
     try:
         seconds = float(text)
     except ValueError:
         seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise InvalidInputError(f"property {name!r} is a number of seconds, not {text!r}")
+    if not 1 <= seconds < float("inf"):
+        raise InvalidInputError(
+            f"property {name!r} is a number of seconds, at least 1, not {text!r}"
+        )
     return seconds
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from lance_namespace import (
     CreateNamespaceRequest,
@@ -57,6 +57,25 @@ from lanceyard.namespace.requests import (
     read_table_id,
 )
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_OPERATIONS: set[str] = set()
+
+
+def operation(method: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Make a method an operation: it is listed, and what storage fails with gets a code."""
+    name = "".join(map(str.title, method.__name__.split("_")))
+    _OPERATIONS.add(name)
+
+    @wraps(method)
+    def carried_out(*args: _P.args, **named: _P.kwargs) -> _R:
+        try:
+            return method(*args, **named)
+        except OSError as cause:
+            raise errors.storage_failure(f"carrying out {name}", cause) from cause
+
+    return carried_out
+
 
 class Namespace(LanceNamespace):
     """A catalog as the specification's `LanceNamespace`.
@@ -79,6 +98,7 @@ class Namespace(LanceNamespace):
 
     # Namespaces
 
+    @operation
     def create_namespace(self, request: CreateNamespaceRequest) -> CreateNamespaceResponse:
         """Create a namespace. Mode overwrite drops one of that name with all below it."""
         request = read_request(CreateNamespaceRequest, request)
@@ -102,6 +122,7 @@ class Namespace(LanceNamespace):
             return CreateNamespaceResponse(properties=dict(self._kept_properties(identifier)))
         return CreateNamespaceResponse(properties=dict(properties))
 
+    @operation
     def list_namespaces(self, request: ListNamespacesRequest) -> ListNamespacesResponse:
         """List the names of the namespaces directly below one."""
         request = read_request(ListNamespacesRequest, request)
@@ -110,6 +131,7 @@ class Namespace(LanceNamespace):
         names, token = paging.cut(lambda p: self._catalog.list_namespaces(parent, p), page)
         return ListNamespacesResponse(namespaces=names, page_token=token)
 
+    @operation
     def describe_namespace(self, request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
         """Return the properties of a namespace."""
         request = read_request(DescribeNamespaceRequest, request)
@@ -117,12 +139,14 @@ class Namespace(LanceNamespace):
             properties=dict(self._properties(Identifier.parse(request.id)))
         )
 
+    @operation
     def namespace_exists(self, request: NamespaceExistsRequest) -> NamespaceExistsResponse:
         """Raise `NamespaceNotFoundError` unless a namespace exists."""
         request = read_request(NamespaceExistsRequest, request)
         self._properties(Identifier.parse(request.id))
         return NamespaceExistsResponse()
 
+    @operation
     def drop_namespace(self, request: DropNamespaceRequest) -> DropNamespaceResponse:
         """Drop a namespace; behavior cascade drops all below it too."""
         request = read_request(DropNamespaceRequest, request)
@@ -140,6 +164,7 @@ class Namespace(LanceNamespace):
             return DropNamespaceResponse()
         return DropNamespaceResponse(properties=dict(properties))
 
+    @operation
     def alter_namespace(self, request: AlterRequest) -> AlterResponse:
         """Put and unset properties of a namespace: an extension of the specification."""
         request = read_request(AlterRequest, request)
@@ -149,6 +174,7 @@ class Namespace(LanceNamespace):
 
     # Tables
 
+    @operation
     def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         """List the names of the tables directly below a namespace."""
         request = read_request(ListTablesRequest, request)
@@ -163,6 +189,7 @@ class Namespace(LanceNamespace):
             names, token = paging.cut(fetch, page)
         return ListTablesResponse(tables=names, page_token=token)
 
+    @operation
     def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         """List the identifiers of all tables of the catalog, names joined by ``$``."""
         request = read_request(ListTablesRequest, request)
@@ -178,6 +205,7 @@ class Namespace(LanceNamespace):
             names, token = paging.cut(fetch, page)
         return ListTablesResponse(tables=names, page_token=token)
 
+    @operation
     def declare_table(self, request: DeclareTableRequest) -> DeclareTableResponse:
         """Reserve a table's name and location, without data."""
         request = read_request(DeclareTableRequest, request)
@@ -190,6 +218,7 @@ class Namespace(LanceNamespace):
             properties=dict(entry.properties or {}),
         )
 
+    @operation
     def create_table(self, request: CreateTableRequest, request_data: Any) -> CreateTableResponse:
         """Create a table from an Arrow IPC stream: bytes, a file, or an iterable of bytes.
 
@@ -210,8 +239,7 @@ class Namespace(LanceNamespace):
         if replace and is_protected(self._lance_properties(identifier)):
             raise errors.protected(identifier)
         try:
-            with errors.storage_errors(f"creating table {identifier}"):
-                entry = self._catalog.create_table(identifier, properties, content, replace=replace)
+            entry = self._catalog.create_table(identifier, properties, content, replace=replace)
         except errors.TableAlreadyExistsError:
             existing = self._existing(identifier) if mode is CreateMode.EXIST_OK else None
             if existing is None:
@@ -219,6 +247,7 @@ class Namespace(LanceNamespace):
             return self._created(identifier, existing, None)
         return self._created(identifier, entry, content.version)
 
+    @operation
     def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
         """Give what lies at a location inside the root a name."""
         request = read_request(RegisterTableRequest, request)
@@ -232,6 +261,7 @@ class Namespace(LanceNamespace):
             location=entry.location, properties=dict(entry.properties or {})
         )
 
+    @operation
     def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
         """Return a table's location and properties; schema, version and statistics if asked for."""
         request = read_request(DescribeTableRequest, request)
@@ -239,6 +269,7 @@ class Namespace(LanceNamespace):
         entry = self._catalog.describe_table(identifier)
         return describe(self._catalog, identifier, entry, request)
 
+    @operation
     def table_exists(self, request: TableExistsRequest) -> TableExistsResponse:
         """Raise `TableNotFoundError` unless a table, or its version, exists."""
         request = read_request(TableExistsRequest, request)
@@ -249,6 +280,7 @@ class Namespace(LanceNamespace):
             describe(self._catalog, identifier, entry, asked)
         return TableExistsResponse()
 
+    @operation
     def deregister_table(self, request: DeregisterTableRequest) -> DeregisterTableResponse:
         """Take a table out of the catalog and keep its files."""
         request = read_request(DeregisterTableRequest, request)
@@ -261,6 +293,7 @@ class Namespace(LanceNamespace):
             properties=dict(kept if entry.properties is None else entry.properties),
         )
 
+    @operation
     def drop_table(self, request: DropTableRequest) -> DropTableResponse:
         """Take a table out of the catalog and delete its files."""
         request = read_request(DropTableRequest, request)
@@ -275,6 +308,7 @@ class Namespace(LanceNamespace):
             properties=dict(kept if entry.properties is None else entry.properties),
         )
 
+    @operation
     def rename_table(self, request: RenameTableRequest) -> RenameTableResponse:
         """Give a table another name, and another namespace if one is given."""
         request = read_request(RenameTableRequest, request)
@@ -285,6 +319,7 @@ class Namespace(LanceNamespace):
         self._catalog.rename_table(identifier, parent.child(request.new_table_name))
         return RenameTableResponse()
 
+    @operation
     def alter_table(self, request: AlterRequest) -> AlterResponse:
         """Put and unset properties of a table: an extension of the specification."""
         request = read_request(AlterRequest, request)
@@ -297,12 +332,10 @@ class Namespace(LanceNamespace):
             )
         return AlterResponse(properties=dict(properties))
 
+    @operation
     def list_operations(self, request: Mapping[str, Any] | None = None) -> ListOperationsResponse:
         """List the operations that are carried out: an extension of the specification."""
-        own = [name for name in vars(Namespace) if not name.startswith("_")]
-        names = set(own) - {"close", "namespace_id"}
-        operations = {"".join(map(str.title, name.split("_"))) for name in names}
-        return ListOperationsResponse(operations=sorted(operations - self._catalog.unsupported))
+        return ListOperationsResponse(operations=sorted(_OPERATIONS - self._catalog.unsupported))
 
     # What the operations share
 

@@ -233,22 +233,21 @@ class CompatibleCatalog(Catalog):
         old = layout.checked_path(row.location, identifier)
         new = layout.hashed_directory(target)
         change = MoveTable(identifier.object_id, target.object_id, old, new)
-        with errors.storage_errors(f"moving table {identifier}"):
-            self._store.link_tree(old, new)
-            hidden = self._listing.hide(old, TOMBSTONE)
-            try:
-                moved = self._hashed.manifest.commit(change).row
-            except errors.UnknownOutcomeError:
-                raise
-            except errors.LanceNamespaceError:
-                if hidden:
-                    self._listing.show(old)
-                self._store.delete_tree(new)
-                raise
-            assert moved is not None
-            self._store.link_tree(old, new)
-            self._store.delete(f"{new}/{layout.DEREGISTERED}")
-            self._bury(old)
+        self._store.link_tree(old, new)
+        hidden = self._listing.hide(old, TOMBSTONE)
+        try:
+            moved = self._hashed.manifest.commit(change).row
+        except errors.UnknownOutcomeError:
+            raise
+        except errors.LanceNamespaceError:
+            if hidden:
+                self._listing.show(old)
+            self._store.delete_tree(new)
+            raise
+        assert moved is not None
+        self._store.link_tree(old, new)
+        self._store.delete(f"{new}/{layout.DEREGISTERED}")
+        self._bury(old)
         return self._hashed.entry(target, moved)
 
     def _bury(self, path: str) -> None:

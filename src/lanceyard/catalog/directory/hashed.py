@@ -112,8 +112,7 @@ class HashedCatalog(Catalog):
         self._refuse(identifier)
         hashed = path is None
         path = path or layout.hashed_directory(identifier)
-        with errors.storage_errors(f"declaring table {identifier}"):
-            reserved = self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
+        reserved = self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
         try:
             return self.put(identifier, path, properties, chosen=chosen)
         except errors.UnknownOutcomeError:
@@ -139,9 +138,8 @@ class HashedCatalog(Catalog):
         self._refuse(identifier, replace=replace)
         path = layout.hashed_directory(identifier)
         try:
-            with errors.storage_errors(f"creating table {identifier}"):
-                writer(self._store.location(path), replace=False)
-                self._store.sync_tree(path)
+            writer(self._store.location(path), replace=False)
+            self._store.sync_tree(path)
             return self.put(identifier, path, properties, replace=replace)
         except errors.UnknownOutcomeError:
             raise
@@ -158,10 +156,9 @@ class HashedCatalog(Catalog):
         replace: bool,
     ) -> TableEntry:
         path = layout.table_path(self._store, location)
-        with errors.storage_errors(f"registering table {identifier}"):
-            if not self._store.has_file(path):
-                self._refuse(identifier, replace=replace)
-                raise errors.InvalidInputError(f"nothing lies at location {location!r}")
+        if not self._store.has_file(path):
+            self._refuse(identifier, replace=replace)
+            raise errors.InvalidInputError(f"nothing lies at location {location!r}")
         change = PutTable(identifier.object_id, path, dict(properties), replace, chosen=True)
         row = self.manifest.commit(change).row
         assert row is not None
@@ -191,8 +188,7 @@ class HashedCatalog(Catalog):
 
     def is_declared(self, entry: TableEntry) -> bool:
         path = self._store.relative(entry.location) or ""
-        with errors.storage_errors(f"looking at {path!r}"):
-            return layout.is_declared(self._store, path)
+        return layout.is_declared(self._store, path)
 
     def close(self) -> None:
         self.manifest.close()
@@ -222,9 +218,8 @@ class HashedCatalog(Catalog):
     ) -> TableEntry:
         """Give a declared table its content, where it was declared: others may know the place."""
         path = layout.checked_path(row.location, identifier)
-        with errors.storage_errors(f"creating table {identifier}"):
-            writer(self._store.location(path), replace=False)
-            self._store.sync_tree(path)
+        writer(self._store.location(path), replace=False)
+        self._store.sync_tree(path)
         if properties:
             self._alter(identifier, TABLE, properties, ())
         now = self.manifest.read(lambda state: state.row(identifier.object_id))

@@ -69,10 +69,7 @@ class ListingCatalog(Catalog):
 
     def list_tables(self, parent: Identifier, page: Page) -> list[str]:
         _require_root(parent)
-        with errors.storage_errors("listing the root"):
-            names = sorted(
-                name for name in self._names() if page.after is None or name > page.after
-            )
+        names = sorted(name for name in self._names() if page.after is None or name > page.after)
         return list(self._existing(names, page.limit))
 
     def list_all_tables(self, page: Page) -> list[Identifier]:
@@ -90,10 +87,9 @@ class ListingCatalog(Catalog):
                 "only declared has no Lance metadata to keep them in"
             )
         self._require_own(path, location)
-        with errors.storage_errors(f"declaring table {identifier}"):
-            self.require_free(identifier, path)
-            if not self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved"):
-                raise errors.table_exists(identifier)
+        self.require_free(identifier, path)
+        if not self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved"):
+            raise errors.table_exists(identifier)
         return self._entry(path)
 
     def create_table(
@@ -117,17 +113,15 @@ class ListingCatalog(Catalog):
         Whoever loses the race for it never deletes what lies there; a writer that fails takes
         back only its own claim.
         """
-        with errors.storage_errors(f"creating {path!r}"):
-            claim = f"{path}/{layout.RESERVED}"
-            claimed = not replace and self._store.put_if_absent(claim, b"reserved")
+        claim = f"{path}/{layout.RESERVED}"
+        claimed = not replace and self._store.put_if_absent(claim, b"reserved")
         try:
             writer(self._store.location(path), replace=replace)
         except Exception:
             if claimed and not layout.has_data(self._store, path):
                 self._store.delete(claim)
             raise
-        with errors.storage_errors(f"creating {path!r}"):
-            self._store.sync_tree(path)
+        self._store.sync_tree(path)
 
     def register_table(
         self,
@@ -155,13 +149,11 @@ class ListingCatalog(Catalog):
 
     def hide(self, path: str, content: bytes = b"deregistered") -> bool:
         """Mark a directory as deregistered; False if it was already."""
-        with errors.storage_errors(f"deregistering {path!r}"):
-            return self._store.put_if_absent(f"{path}/{layout.DEREGISTERED}", content)
+        return self._store.put_if_absent(f"{path}/{layout.DEREGISTERED}", content)
 
     def show(self, path: str) -> None:
         """Take the mark of `hide` off."""
-        with errors.storage_errors(f"registering {path!r}"):
-            self._store.delete(f"{path}/{layout.DEREGISTERED}")
+        self._store.delete(f"{path}/{layout.DEREGISTERED}")
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
@@ -177,9 +169,8 @@ class ListingCatalog(Catalog):
         If nothing of its content could be deleted, it is shown again: the drop has failed.
         """
         try:
-            with errors.storage_errors(f"deleting {path!r}"):
-                self._store.delete_tree(path, last=layout.DEREGISTERED)
-        except (errors.PermissionDeniedError, errors.InternalError):
+            self._store.delete_tree(path, last=layout.DEREGISTERED)
+        except OSError:
             if layout.has_data(self._store, path):
                 self._store.delete(f"{path}/{layout.DEREGISTERED}")
             raise
@@ -197,8 +188,7 @@ class ListingCatalog(Catalog):
 
     def is_declared(self, entry: TableEntry) -> bool:
         path = self._store.relative(entry.location) or ""
-        with errors.storage_errors(f"looking at {path!r}"):
-            return layout.is_declared(self._store, path)
+        return layout.is_declared(self._store, path)
 
     def path(self, identifier: Identifier) -> str:
         """The directory of a root table."""
@@ -207,19 +197,18 @@ class ListingCatalog(Catalog):
 
     def state(self, path: str) -> State:
         """What a directory is, by document 000, or by 001 in the bare layout."""
-        with errors.storage_errors(f"looking at {path!r}"):
-            if not self._store.exists(path):
-                return State.ABSENT
-            if self._store.exists(f"{path}/{layout.DEREGISTERED}"):
-                moved = self._store.get(f"{path}/{layout.DEREGISTERED}") == TOMBSTONE
-                return State.MOVED if moved else State.DEREGISTERED
-            if self._store.exists(f"{path}/{layout.VERSIONS}"):
-                declared = layout.is_declared(self._store, path)
-                return State.DECLARED if declared else State.PRESENT
-            if self._bare or not self._store.has_file(path):
-                return State.ABSENT
-            declared = self._store.exists(f"{path}/{layout.RESERVED}")
+        if not self._store.exists(path):
+            return State.ABSENT
+        if self._store.exists(f"{path}/{layout.DEREGISTERED}"):
+            moved = self._store.get(f"{path}/{layout.DEREGISTERED}") == TOMBSTONE
+            return State.MOVED if moved else State.DEREGISTERED
+        if self._store.exists(f"{path}/{layout.VERSIONS}"):
+            declared = layout.is_declared(self._store, path)
             return State.DECLARED if declared else State.PRESENT
+        if self._bare or not self._store.has_file(path):
+            return State.ABSENT
+        declared = self._store.exists(f"{path}/{layout.RESERVED}")
+        return State.DECLARED if declared else State.PRESENT
 
     def require_free(self, identifier: Identifier, path: str) -> None:
         """Refuse a name whose directory holds something."""

@@ -19,7 +19,12 @@ from lanceyard.catalog.directory.manifest.upkeep import Upkeep
 from lanceyard.catalog.directory.manifest.versions import VersionFiles
 from lanceyard.catalog.directory.manifest.view import View
 from lanceyard.catalog.snapshot import Draft, Edit, Snapshot, parent_id
-from lanceyard.errors import ConcurrentModificationError, InternalError, UnknownOutcomeError
+from lanceyard.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    UnknownOutcomeError,
+    storage_failure,
+)
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
 
@@ -126,17 +131,20 @@ class Manifest:
     def _try_to_land(self, tickets: Sequence[Ticket], announce: Callable[[], None]) -> bool:
         """Check changes on the newest state and commit them; False to do it all again."""
         view = self._view
-        with view.lock:
-            verified = time.monotonic()
-            table = self._folded(self._prepared())
-            draft = Draft(view.snapshot())
-            for ticket in tickets:
-                ticket.attempt(draft)
-            edit = draft.edit
-            touched = view.homes.of(edit.removed)
+        verified = time.monotonic()
+        try:
+            with view.lock:
+                table = self._folded(self._prepared())
+                draft = Draft(view.snapshot())
+                for ticket in tickets:
+                    ticket.attempt(draft)
+                edit = draft.edit
+                touched = view.homes.of(edit.removed)
+            announce()
+        except OSError as cause:
+            raise storage_failure(f"reading {MANIFEST}", cause) from cause
         if not (edit.removed or edit.added):
             return True
-        announce()
         # A commit from a state older than what clean-up may have removed could land unseen.
         if time.monotonic() - verified > self._window / 2:
             return False
@@ -144,18 +152,25 @@ class Manifest:
             commit = table.commit(edit, touched, [ticket.id for ticket in tickets])
         except OSError as failure:
             return self._landed_after_all(table, tickets, failure)
-        self._store.sync(self._files.path(commit.table.version))
-        self._store.sync(self._files.folder)
-        with view.lock:
-            view.advance(table, commit, edit)
-        return self._survived(edit, commit.table.version)
+        try:
+            self._store.sync(self._files.path(commit.table.version))
+            self._store.sync(self._files.folder)
+            with view.lock:
+                view.advance(table, commit, edit)
+            return self._survived(edit, commit.table.version)
+        except OSError as cause:
+            raise UnknownOutcomeError(
+                f"the change was committed, but {MANIFEST} could not be made durable: {cause}"
+            ) from cause
 
     def _prepared(self) -> ManifestTable:
         """The newest version, ready to be written: it exists, and nothing torn is in the way."""
         view = self._view
-        for version in view.torn:
-            self._files.move_aside(version, uuid.uuid4().hex)
         table = view.table()
+        if view.torn:
+            for version in view.torn:
+                self._files.move_aside(version, uuid.uuid4().hex)
+            table = view.table()
         if table is None:
             self._refuse_remains()
             ManifestTable.create(self._store)
@@ -201,7 +216,7 @@ class Manifest:
                 f"committing to {MANIFEST} failed ({failure}), and it cannot be read to see "
                 f"whether the change landed: {unreadable}"
             ) from failure
-        raise InternalError(f"committing to {MANIFEST} failed: {failure}") from failure
+        raise storage_failure(f"committing to {MANIFEST}", failure) from failure
 
     def _have_landed(self, tickets: Sequence[Ticket]) -> bool:
         """Whether another process that was asked to has committed tickets within the window."""
