@@ -35,10 +35,11 @@ class Page:
 class TableWriter(Protocol):
     """How the content of a table being created comes into being; pylance is behind it."""
 
-    def __call__(self, location: str, *, replace: bool) -> None:
+    def __call__(self, location: str, *, replace: bool) -> list[str]:
         """Write a location: replace the content there, or demand that there is none.
 
-        Raises `TableAlreadyExistsError` if there is some and it is not to be replaced.
+        Returns the data files that were written, relative to the location. Raises
+        `TableAlreadyExistsError` if there is content and it is not to be replaced.
         """
 
 

@@ -105,7 +105,7 @@ class StreamWriter:
         self._options = dict(options) or None
         self.version: int | None = None
 
-    def __call__(self, location: str, *, replace: bool) -> None:
+    def __call__(self, location: str, *, replace: bool) -> list[str]:
         """Write a location, as a `TableWriter` of a catalog does."""
         import lance
         from lance import LanceDataset, LanceOperation
@@ -139,6 +139,7 @@ class StreamWriter:
         if updates:
             dataset.update_metadata(updates)
         self.version = dataset.version
+        return [f"data/{file.path}" for fragment in fragments for file in fragment.files]
 
     def _discard(self, location: str, fragments: Iterable[Any]) -> None:
         """Delete the data files of a commit that did not land."""

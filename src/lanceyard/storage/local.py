@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from lanceyard.settings import Durability
 from lanceyard.storage.base import Entry, Store
+
+REMOVALS = 10
 
 
 class LocalStore(Store):
@@ -124,12 +127,13 @@ class LocalStore(Store):
             if entry.name == last:
                 continue
             if entry.is_directory and not os.path.islink(self._prefix + below):
-                shutil.rmtree(self._prefix + below)
+                _remove_tree(self._prefix + below)
             else:
                 self.delete(below)
         if last is not None:
             self.delete(f"{path}/{last}")
-        with contextlib.suppress(FileNotFoundError):
+        # Not empty: somebody has begun anew here after we listed, and that is not ours to delete.
+        with contextlib.suppress(FileNotFoundError), suppress_errno(errno.ENOTEMPTY):
             os.rmdir(self._prefix + path)
         return None
 
@@ -164,6 +168,26 @@ class LocalStore(Store):
             if len(folder) <= len(self._root):
                 return
             folder = os.path.dirname(folder)
+
+
+def _remove_tree(path: str) -> None:
+    """Delete a directory, also while a writer that is about to notice still adds files."""
+    for _ in range(REMOVALS):
+        with contextlib.suppress(FileNotFoundError), suppress_errno(errno.ENOTEMPTY):
+            shutil.rmtree(path)
+        if not os.path.exists(path):
+            return
+    shutil.rmtree(path)
+
+
+@contextlib.contextmanager
+def suppress_errno(number: int) -> Iterator[None]:
+    """Suppress an `OSError` of one kind."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != number:
+            raise
 
 
 def _fsync(path: str) -> None:

@@ -22,7 +22,9 @@ def open_catalog(
     from lanceyard.catalog.directory.listing import ListingCatalog
 
     store = store or open_store(settings)
-    listing = ListingCatalog(store, bare=settings.bare_directories)
+    listing = ListingCatalog(
+        store, bare=settings.bare_directories, window=settings.window, clock=clock
+    )
     if not settings.manifest_enabled:
         return listing
     from lanceyard.catalog.directory.compatible import CompatibleCatalog

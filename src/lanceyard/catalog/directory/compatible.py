@@ -112,7 +112,7 @@ class CompatibleCatalog(Catalog):
             raise errors.protected(identifier)
         if state not in VISIBLE and self._free_path(identifier, own) is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
-        self._listing.fill(own, writer, replace=state is State.PRESENT)
+        self._listing.fill(identifier, own, writer, replace=state is State.PRESENT)
         kept = row.properties if row is not None and state is State.DECLARED else {}
         return self._publish(identifier, own, {**kept, **properties}, replaced=state in VISIBLE)
 
@@ -141,7 +141,7 @@ class CompatibleCatalog(Catalog):
         row = self._row(identifier)
         own = self._own_path(identifier)
         if row is not None and row.object_type == TABLE and row.location == own and own is not None:
-            self._remove_row(identifier, own, keep=True)
+            self._hide_own(identifier, own)
             return self._hashed.entry(identifier, row)
         if row is None and self._unlisted_path(identifier) is not None:
             return self._listing.deregister_table(identifier)
@@ -151,8 +151,7 @@ class CompatibleCatalog(Catalog):
         row = self._row(identifier)
         own = self._own_path(identifier)
         if row is not None and row.object_type == TABLE and row.location == own and own is not None:
-            self._remove_row(identifier, own, keep=False)
-            self._listing.delete(own)
+            self._drop_own(identifier, row, own)
             return self._hashed.entry(identifier, row)
         if row is None and own is not None and not self._hashed.is_occupied(own):
             return self._listing.drop_table(identifier)
@@ -199,8 +198,8 @@ class CompatibleCatalog(Catalog):
         except errors.UnknownOutcomeError:
             raise
         except errors.LanceNamespaceError:
-            if not replaced and self._listing.hide(path):
-                self._listing.delete(path)
+            if not replaced:
+                self._listing.drop_path(identifier, path)
             raise
         if self._listing.state(path) is not State.PRESENT:
             self._hashed.manifest.commit(RemoveTable(identifier.object_id, path, keep=True))
@@ -209,16 +208,23 @@ class CompatibleCatalog(Catalog):
             )
         return entry
 
-    def _remove_row(self, identifier: Identifier, path: str, *, keep: bool) -> None:
-        """Hide a directory and remove its row, or neither."""
-        row = self._hashed.row(identifier)
-        if not keep and is_protected(row.properties):
+    def _drop_own(self, identifier: Identifier, row: Row, path: str) -> None:
+        """Drop a root table that has a row and its own directory."""
+        if is_protected(row.properties):
             raise errors.protected(identifier)
+        remove = RemoveTable(identifier.object_id, path)
+        if not self._store.exists(path):
+            self._hashed.manifest.commit(remove)
+            return
+        self._listing.drop_path(identifier, path, lambda: self._hashed.manifest.commit(remove))
+
+    def _hide_own(self, identifier: Identifier, path: str) -> None:
+        """Deregister a root table that has a row and its own directory."""
         hidden = self._store.exists(path) and self._listing.hide(path)
         try:
-            self._hashed.manifest.commit(RemoveTable(identifier.object_id, path, keep=keep))
+            self._hashed.manifest.commit(RemoveTable(identifier.object_id, path, keep=True))
         except (errors.TableNotFoundError, errors.UnknownOutcomeError):
-            raise  # another drop was faster, and the marker is its own too; or it may be needed
+            raise  # another writer was faster, and the marker is its own too; or it may be needed
         except errors.LanceNamespaceError:
             if hidden:
                 self._listing.show(path)

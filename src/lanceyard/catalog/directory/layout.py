@@ -13,6 +13,7 @@ MANIFEST = "__manifest"
 VERSIONS = "_versions"
 RESERVED = ".lance-reserved"
 DEREGISTERED = ".lance-deregistered"
+DROPPING = ".lance-dropping"
 SUFFIX = ".lance"
 LONGEST_DIRECTORY = 255
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
 
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter
 from lanceyard.catalog.directory import layout
 from lanceyard.identifier import Identifier
+from lanceyard.settings import DEFAULT_WINDOW
 from lanceyard.storage.base import Store
 
 TOMBSTONE = b"moved"
@@ -23,15 +25,26 @@ class State(Enum):
     DEREGISTERED = "deregistered"
     MOVED = "moved"
     """The table was renamed; a tombstone stays, lest an open handle bring the old name back."""
+    DROPPING = "dropping"
+    """Somebody is deleting it, or was when it crashed."""
 
 
 class ListingCatalog(Catalog):
     """A flat catalog: one directory a table, marker files for what has no data yet or is hidden."""
 
-    def __init__(self, store: Store, *, bare: bool = False) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        bare: bool = False,
+        window: float = DEFAULT_WINDOW,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         """Look at the tables of a root; `bare` is the older layout of document 001."""
         self._store = store
         self._bare = bare
+        self._window = window
+        self._clock = clock
         needs_rows = {"AlterNamespace", "CreateNamespace", "DropNamespace", "RenameTable"}
         self.unsupported = frozenset(needs_rows | ({"DeclareTable"} if bare else set()))
         self.storage_options = store.options
@@ -102,26 +115,37 @@ class ListingCatalog(Catalog):
     ) -> TableEntry:
         path = self.path(identifier)
         state = self.state(path)
-        if state in (State.DEREGISTERED, State.MOVED) or (state is State.PRESENT and not replace):
+        if state is not State.DECLARED and not (state is State.PRESENT and replace):
             self.require_free(identifier, path)
-        self.fill(path, writer, replace=state is State.PRESENT)
+        self.fill(identifier, path, writer, replace=state is State.PRESENT)
         return self._entry(path)
 
-    def fill(self, path: str, writer: TableWriter, *, replace: bool) -> None:
+    def fill(
+        self, identifier: Identifier, path: str, writer: TableWriter, *, replace: bool
+    ) -> None:
         """Write the content of a table directory, claiming the directory first.
 
         Whoever loses the race for it never deletes what lies there; a writer that fails takes
-        back only its own claim.
+        back only its own claim. A drop that ran meanwhile wins.
         """
         claim = f"{path}/{layout.RESERVED}"
         claimed = not replace and self._store.put_if_absent(claim, b"reserved")
         try:
-            writer(self._store.location(path), replace=replace)
+            files = writer(self._store.location(path), replace=replace)
         except Exception:
             if claimed and not layout.has_data(self._store, path):
                 self._store.delete(claim)
             raise
         self._store.sync_tree(path)
+        # A drop deletes the marker that hides the directory last, so if it is not there, either no
+        # drop is under way, or one has ended and taken some of our files along.
+        if self.state(path) is State.PRESENT:
+            if all(self._store.exists(f"{path}/{file}") for file in files):
+                return
+            self.drop_path(identifier, path)
+        raise errors.ConcurrentModificationError(
+            f"table {identifier} was dropped while it was created"
+        )
 
     def register_table(
         self,
@@ -134,7 +158,7 @@ class ListingCatalog(Catalog):
         path = self.path(identifier)
         self._require_own(path, location)
         state = self.state(path)
-        if state in (State.ABSENT, State.MOVED):
+        if state in (State.ABSENT, State.MOVED, State.DROPPING):
             raise errors.InvalidInputError(f"nothing lies at location {location!r}")
         if state is not State.DEREGISTERED and not replace:
             raise errors.table_exists(identifier)
@@ -159,20 +183,32 @@ class ListingCatalog(Catalog):
         path = self.path(identifier)
         if self.state(path) in (State.ABSENT, State.MOVED):
             raise errors.table_not_found(identifier)
-        self.hide(path)
-        self.delete(path)
+        self.drop_path(identifier, path)
         return self._entry(path)
 
-    def delete(self, path: str) -> None:
-        """Delete a hidden directory, the marker that hides it last.
+    def drop_path(
+        self, identifier: Identifier, path: str, meanwhile: Callable[[], object] | None = None
+    ) -> None:
+        """Hide a table directory, do something else that belongs to the drop, and delete it.
 
-        If nothing of its content could be deleted, it is shown again: the drop has failed.
+        Of several that drop a table one wins, and the others do not find it: the first to claim
+        the directory, or whoever `meanwhile` lets through. What a crash left half dropped is taken
+        over by a later drop. If the table's content could not be deleted, it is shown again: the
+        drop has failed.
         """
+        claim = f"{path}/{layout.DROPPING}"
+        claimed = self._store.put_if_absent(claim, b"dropping")
+        if not claimed and meanwhile is None and not self._is_old(claim):
+            raise errors.table_not_found(identifier)
+        self.hide(path)
         try:
+            if meanwhile is not None:
+                meanwhile()
             self._store.delete_tree(path, last=layout.DEREGISTERED)
-        except OSError:
-            if layout.has_data(self._store, path):
-                self._store.delete(f"{path}/{layout.DEREGISTERED}")
+        except (OSError, errors.LanceNamespaceError) as failure:
+            if layout.has_data(self._store, path) and not _may_have_landed(failure):
+                self._store.delete(claim)
+                self.show(path)
             raise
 
     def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
@@ -200,8 +236,7 @@ class ListingCatalog(Catalog):
         if not self._store.exists(path):
             return State.ABSENT
         if self._store.exists(f"{path}/{layout.DEREGISTERED}"):
-            moved = self._store.get(f"{path}/{layout.DEREGISTERED}") == TOMBSTONE
-            return State.MOVED if moved else State.DEREGISTERED
+            return self._hidden_state(path)
         if self._store.exists(f"{path}/{layout.VERSIONS}"):
             declared = layout.is_declared(self._store, path)
             return State.DECLARED if declared else State.PRESENT
@@ -210,9 +245,27 @@ class ListingCatalog(Catalog):
         declared = self._store.exists(f"{path}/{layout.RESERVED}")
         return State.DECLARED if declared else State.PRESENT
 
+    def _hidden_state(self, path: str) -> State:
+        if self._store.exists(f"{path}/{layout.DROPPING}"):
+            return State.DROPPING
+        moved = self._store.get(f"{path}/{layout.DEREGISTERED}") == TOMBSTONE
+        return State.MOVED if moved else State.DEREGISTERED
+
+    def _is_old(self, path: str) -> bool:
+        """Whether a file is as old as the window, so that whoever wrote it is done or gone."""
+        written = self._store.modified(path)
+        return written is not None and self._clock() - written > self._window
+
     def require_free(self, identifier: Identifier, path: str) -> None:
         """Refuse a name whose directory holds something."""
         state = self.state(path)
+        if state is State.DROPPING:
+            if not self._is_old(f"{path}/{layout.DROPPING}"):
+                raise errors.ConcurrentModificationError(
+                    f"table {identifier} is being dropped; try again when that is done"
+                )
+            self._store.delete_tree(path, last=layout.DEREGISTERED)
+            return
         if state is State.DEREGISTERED:
             raise errors.table_exists(
                 identifier,
@@ -250,6 +303,10 @@ class ListingCatalog(Catalog):
 
     def _entry(self, path: str) -> TableEntry:
         return TableEntry(self._store.location(path), None)
+
+
+def _may_have_landed(failure: BaseException) -> bool:
+    return isinstance(failure, errors.UnknownOutcomeError | errors.TableNotFoundError)
 
 
 def _require_root(identifier: Identifier) -> None:
