@@ -12,6 +12,8 @@ from lanceyard import errors
 from lanceyard.catalog.base import TableEntry
 from lanceyard.identifier import Identifier
 
+OVERWRITES = 20
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from lance import LanceDataset
@@ -107,32 +109,19 @@ class StreamWriter:
 
     def __call__(self, location: str, *, replace: bool) -> list[str]:
         """Write a location, as a `TableWriter` of a catalog does."""
-        import lance
-        from lance import LanceDataset, LanceOperation
         from lance.fragment import write_fragments
 
-        schema = self._stream.schema
-        with written_errors(self._identifier):
-            existing = None
-            if replace:
-                existing = lance.dataset(location, storage_options=self._options)
-            mode = "create" if existing is None else "overwrite"
-            target = location if existing is None else existing
-            fragments = write_fragments(
-                self._stream, target, mode=mode, storage_options=self._options
-            )
+        fragments: list[Any] = []
         try:
-            # `write_dataset(mode="create")` lets several creators win; this lets exactly one.
-            dataset = LanceDataset.commit(
-                location if existing is None else existing,
-                LanceOperation.Overwrite(schema, fragments),
-                read_version=None if existing is None else existing.version,
-                max_retries=0 if existing is None else 20,
-                storage_options=self._options,
-            )
+            with written_errors(self._identifier):
+                mode = "overwrite" if replace else "create"
+                fragments = write_fragments(
+                    self._stream, location, mode=mode, storage_options=self._options
+                )
+            dataset = self._commit(location, fragments, replace=replace)
         except OSError as cause:
             self._discard(location, fragments)
-            if existing is None and _has_versions(location, self._options):
+            if not replace and _has_versions(location, self._options):
                 raise errors.table_exists(self._identifier, "another writer was faster") from cause
             raise
         updates = {**dict.fromkeys(dataset.metadata), **self._properties}
@@ -140,6 +129,37 @@ class StreamWriter:
             dataset.update_metadata(updates)
         self.version = dataset.version
         return [f"data/{file.path}" for fragment in fragments for file in fragment.files]
+
+    def _commit(self, location: str, fragments: list[Any], *, replace: bool) -> LanceDataset:
+        """Commit as the first version, or as the next one, whichever that is by then.
+
+        `write_dataset(mode="create")` lets several creators win; this lets exactly one.
+        """
+        import lance
+        from lance import LanceDataset, LanceOperation
+        from lance.commit import CommitConflictError
+
+        operation = LanceOperation.Overwrite(self._stream.schema, fragments)
+        for _ in range(OVERWRITES):
+            target: Any = location
+            read_version = None
+            if replace:
+                target = lance.dataset(location, storage_options=self._options)
+                read_version = target.version
+            try:
+                return LanceDataset.commit(
+                    target,
+                    operation,
+                    read_version=read_version,
+                    max_retries=0,
+                    storage_options=self._options,
+                )
+            except CommitConflictError:
+                if not replace:
+                    raise
+        raise errors.ConcurrentModificationError(
+            f"other writers kept committing to table {self._identifier}; try again"
+        )
 
     def _discard(self, location: str, fragments: Iterable[Any]) -> None:
         """Delete the data files of a commit that did not land."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ class Store(ABC):
     permission as `PermissionError`, whatever the store behind.
     """
 
+    has_locks = False
+    """Whether `hold` keeps other processes out."""
     options: Mapping[str, str]
     """Storage options that pylance needs to open what lies here."""
 
@@ -79,12 +82,19 @@ class Store(ABC):
         """Delete a file; nothing happens if there is none."""
 
     @abstractmethod
-    def delete_tree(self, path: str, *, last: str | None = None) -> None:
-        """Delete a directory and all below it, the file named `last` after everything else."""
+    def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
+        """Delete a directory and all below it, the files named `last` in the end, one by one."""
 
     @abstractmethod
     def sync_tree(self, path: str) -> None:
         """Make a directory and all below it durable, as far as the store's durability asks."""
+
+    def hold(self, path: str) -> AbstractContextManager[None]:
+        """Keep other processes and threads from changing a directory, where the store can.
+
+        The directory need not exist. Raises `TimeoutError` if it is held too long by another.
+        """
+        return nullcontext()
 
     def sync(self, path: str) -> None:  # noqa: B027 - object stores are durable as they are
         """Make one file or directory durable, without what lies below it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -41,6 +42,7 @@ class FailingStore(Store):
         self._error = error
         self.calls = 0
         self.options = inner.options
+        self.has_locks = inner.has_locks
 
     def location(self, path: str) -> str:
         return self._inner.location(path)
@@ -75,11 +77,14 @@ class FailingStore(Store):
     def delete(self, path: str) -> None:
         self._call(self._inner.delete, path)
 
-    def delete_tree(self, path: str, *, last: str | None = None) -> None:
+    def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
         self._call(self._inner.delete_tree, path, last=last)
 
     def sync_tree(self, path: str) -> None:
         self._call(self._inner.sync_tree, path)
+
+    def hold(self, path: str) -> AbstractContextManager[None]:
+        return self._inner.hold(path)
 
     def sync(self, path: str) -> None:
         self._call(self._inner.sync, path)

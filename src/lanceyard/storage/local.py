@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,10 +16,14 @@ from lanceyard.settings import Durability
 from lanceyard.storage.base import Entry, Store
 
 REMOVALS = 10
+LONGEST_WAIT = 10.0
+LOCK_PAUSE = 0.001
 
 
 class LocalStore(Store):
     """Files below a directory, which is created by the first write."""
+
+    has_locks = True
 
     def __init__(self, root: str, durability: Durability = Durability.OS) -> None:
         """Take an absolute path; nothing is read or written."""
@@ -49,7 +55,7 @@ class LocalStore(Store):
             except FileExistsError:
                 return False
             except FileNotFoundError:
-                os.makedirs(folder, exist_ok=True)
+                _make_folder(folder)
         try:
             os.write(handle, data)
             if self._durable:
@@ -119,23 +125,46 @@ class LocalStore(Store):
     def delete(self, path: str) -> None:
         Path(self._prefix + path).unlink(missing_ok=True)
 
-    def delete_tree(self, path: str, *, last: str | None = None) -> None:
+    def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
         if os.path.islink(self._prefix + path):
             return self.delete(path)  # and not what it leads to
         for entry in list(self.entries(path)):
             below = f"{path}/{entry.name}"
-            if entry.name == last:
+            if entry.name in last:
                 continue
             if entry.is_directory and not os.path.islink(self._prefix + below):
                 _remove_tree(self._prefix + below)
             else:
                 self.delete(below)
-        if last is not None:
-            self.delete(f"{path}/{last}")
+        for name in last:
+            self.delete(f"{path}/{name}")
         # Not empty: somebody has begun anew here after we listed, and that is not ours to delete.
         with contextlib.suppress(FileNotFoundError), suppress_errno(errno.ENOTEMPTY):
             os.rmdir(self._prefix + path)
         return None
+
+    @contextlib.contextmanager
+    def hold(self, path: str) -> Iterator[None]:
+        """Hold the directory itself locked: no file is added, and the lock goes with it."""
+        target = self._prefix + path
+        with contextlib.ExitStack() as opened:
+            deadline = time.monotonic() + LONGEST_WAIT
+            while True:
+                _make_folder(target)
+                try:
+                    handle = os.open(target, os.O_RDONLY | os.O_DIRECTORY)
+                except FileNotFoundError:
+                    continue
+                opened.callback(os.close, handle)
+                _lock(handle, deadline)
+                if _is_at(handle, target):
+                    break
+                opened.close()  # it was deleted while we waited
+            try:
+                yield
+            finally:
+                with contextlib.suppress(OSError):
+                    os.rmdir(target)  # where nothing was left in it
 
     def sync_tree(self, path: str) -> None:
         if not self._durable:
@@ -168,6 +197,30 @@ class LocalStore(Store):
             if len(folder) <= len(self._root):
                 return
             folder = os.path.dirname(folder)
+
+
+def _make_folder(path: str) -> None:
+    # Also while another process deletes it, which makes `exist_ok` fail: callers try again.
+    with contextlib.suppress(FileExistsError):
+        os.makedirs(path, exist_ok=True)
+
+
+def _lock(handle: int, deadline: float) -> None:
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as held:
+            if time.monotonic() > deadline:
+                raise TimeoutError(errno.ETIMEDOUT, "held by another writer") from held
+            time.sleep(LOCK_PAUSE)
+
+
+def _is_at(handle: int, path: str) -> bool:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(found, os.fstat(handle))
 
 
 def _remove_tree(path: str) -> None:

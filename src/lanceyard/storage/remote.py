@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -117,14 +117,14 @@ class RemoteStore(Store):
         except FileNotFoundError:
             return
 
-    def delete_tree(self, path: str, *, last: str | None = None) -> None:
-        kept = None if last is None else f"{path}/{last}"
-        doomed = [found for found in self._below(path) if found != kept]
+    def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
+        kept = [f"{path}/{name}" for name in last]
+        doomed = [found for found in self._below(path) if found not in kept]
         if doomed:
             with os_errors(path):
                 obstore.delete(self._store, doomed)
-        if kept is not None:
-            self.delete(kept)
+        for found in kept:
+            self.delete(found)
 
     def sync_tree(self, path: str) -> None:
         """Nothing to do: an object store answers a write once it is durable."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TypeVar
 
 from lanceyard import errors
@@ -86,10 +88,13 @@ class CompatibleCatalog(Catalog):
         if own is None or path not in (None, own):
             self._refuse_directory(identifier, path)
             return self._hashed.declare_table(identifier, location, properties)
-        self._refuse(identifier)
-        return self._hashed.declare_at(
-            identifier, self._free_path(identifier, own), properties, chosen=False
-        )
+        with self._listing.holding(identifier, own):
+            self._refuse(identifier)
+            free = self._free_path(identifier, own)
+            entry = self._hashed.declare_at(identifier, free, properties, chosen=False)
+            if free is not None:
+                self._require_visible(identifier, free)
+            return entry
 
     def create_table(
         self,
@@ -100,21 +105,51 @@ class CompatibleCatalog(Catalog):
         replace: bool,
     ) -> TableEntry:
         own = self._own_path(identifier)
-        row = self._row(identifier)
-        if own is None or (row is not None and row.location != own):
+        if own is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
+        with self._listing.holding(identifier, own):
+            return self._create_own(identifier, own, properties, writer, replace=replace)
+
+    def _create_own(
+        self,
+        identifier: Identifier,
+        own: str,
+        properties: Mapping[str, str],
+        writer: TableWriter,
+        *,
+        replace: bool,
+    ) -> TableEntry:
+        """Create a root table, in its own directory unless its row says otherwise."""
+        row = self._hashed.manifest.find(identifier)
         if row is not None and row.object_type == NAMESPACE:
             raise errors.table_exists(identifier, "a namespace of that name exists")
+        if row is not None and row.location != own:
+            return self._hashed.create_table(identifier, properties, writer, replace=replace)
         state = self._listing.state(own)
         if state is State.PRESENT and not replace:
             raise errors.table_exists(identifier)
+        if row is not None and state not in (*VISIBLE, State.ABSENT):
+            raise errors.ConcurrentModificationError(
+                f"table {identifier} is half dropped or deregistered; do that again, then create it"
+            )
         if row is not None and is_protected(row.properties):
             raise errors.protected(identifier)
         if state not in VISIBLE and self._free_path(identifier, own) is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         self._listing.fill(identifier, own, writer, replace=state is State.PRESENT)
         kept = row.properties if row is not None and state is State.DECLARED else {}
-        return self._publish(identifier, own, {**kept, **properties}, replaced=state in VISIBLE)
+        try:
+            entry = self._hashed.put(
+                identifier, own, {**kept, **properties}, replace=row is not None
+            )
+        except errors.UnknownOutcomeError:
+            raise
+        except errors.LanceNamespaceError:
+            if state not in VISIBLE:
+                self._listing.drop_path(identifier, own)
+            raise
+        self._require_visible(identifier, own)
+        return entry
 
     def register_table(
         self,
@@ -126,57 +161,80 @@ class CompatibleCatalog(Catalog):
     ) -> TableEntry:
         path = layout.table_path(self._store, location)
         own = self._own_path(identifier)
-        if not replace:
-            self._refuse(identifier)
-            if own is not None and self._listing.state(own) in VISIBLE:
-                raise errors.table_exists(identifier)
-        if path != own:
-            self._refuse_directory(identifier, path)
-        entry = self._hashed.register_table(identifier, location, properties, replace=replace)
-        if path == own:
-            self._listing.show(path)
-        return entry
+        with contextlib.ExitStack() as held:
+            if own is not None:
+                held.enter_context(self._listing.holding(identifier, own))
+            if not replace:
+                self._refuse(identifier)
+                if own is not None and self._listing.state(own) in VISIBLE:
+                    raise errors.table_exists(identifier)
+            if path != own:
+                self._refuse_directory(identifier, path)
+            entry = self._hashed.register_table(identifier, location, properties, replace=replace)
+            if path == own:
+                self._listing.show(path)
+            return entry
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
-        row = self._row(identifier)
         own = self._own_path(identifier)
-        if row is not None and row.object_type == TABLE and row.location == own and own is not None:
-            self._hide_own(identifier, own)
-            return self._hashed.entry(identifier, row)
-        if row is None and self._unlisted_path(identifier) is not None:
-            return self._listing.deregister_table(identifier)
-        return self._hashed.deregister_table(identifier)
+        if own is None:
+            return self._hashed.deregister_table(identifier)
+        with self._listing.holding(identifier, own):
+            row = self._hashed.manifest.find(identifier)
+            if row is not None and row.object_type == TABLE and row.location == own:
+                self._hide_own(identifier, own)
+                return self._hashed.entry(identifier, row)
+            if row is None and self._unlisted_path(identifier) is not None:
+                self._listing.hide(own)
+                return TableEntry(self._store.location(own), None)
+            return self._hashed.deregister_table(identifier)
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
-        row = self._row(identifier)
         own = self._own_path(identifier)
-        if row is not None and row.object_type == TABLE and row.location == own and own is not None:
-            self._drop_own(identifier, row, own)
-            return self._hashed.entry(identifier, row)
-        if row is None and own is not None and not self._hashed.is_occupied(own):
-            return self._listing.drop_table(identifier)
-        return self._hashed.drop_table(identifier)
+        if own is None:
+            return self._hashed.drop_table(identifier)
+        with self._listing.holding(identifier, own):
+            row = self._hashed.manifest.find(identifier)
+            if row is not None and row.object_type == TABLE and row.location == own:
+                self._drop_own(identifier, row, own)
+                return self._hashed.entry(identifier, row)
+            if row is None and not self._hashed.is_occupied(own):
+                if self._listing.state(own) in (State.ABSENT, State.MOVED):
+                    raise errors.table_not_found(identifier)
+                late = partial(self._drop_late_row, identifier, own)
+                self._listing.drop_path(identifier, own, late)
+                return TableEntry(self._store.location(own), None)
+            return self._hashed.drop_table(identifier)
 
     def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
         own = self._own_path(target)
-        if own is not None and self._row(target) is None and self._listing.state(own) in VISIBLE:
+        if (
+            own is not None
+            and self._hashed.manifest.find(target) is None
+            and self._listing.state(own) in VISIBLE
+        ):
             raise errors.table_exists(target)
-        row = self._row(identifier)
-        if row is None and self._unlisted_path(identifier) is not None:
-            # A directory without a row is taken into the manifest first: from then on the row
-            # decides, whatever happens to the directory.
-            entry = self._listing.describe_table(identifier)
-            path = self._store.relative(entry.location) or ""
-            self._hashed.put(identifier, path, {})
-            row = self._row(identifier)
-        if row is None or row.location != self._own_path(identifier):
+        source = self._own_path(identifier)
+        if source is None:
             return self._hashed.rename_table(identifier, target)
-        return self._move(identifier, row, target)
+        with self._listing.holding(identifier, source):
+            row = self._hashed.manifest.find(identifier)
+            if row is None and self._unlisted_path(identifier) is not None:
+                # A directory without a row is taken into the manifest first: from then on the row
+                # decides, whatever happens to the directory.
+                self._hashed.put(identifier, source, {})
+                row = self._hashed.manifest.find(identifier)
+            if row is None or row.location != source:
+                return self._hashed.rename_table(identifier, target)
+            return self._move(identifier, source, target)
 
     def alter_table(
         self, identifier: Identifier, put: Mapping[str, str], unset: Collection[str]
     ) -> Mapping[str, str] | None:
-        if self._row(identifier) is None and self._unlisted_path(identifier) is not None:
+        if (
+            self._hashed.manifest.find(identifier) is None
+            and self._unlisted_path(identifier) is not None
+        ):
             return self._listing.alter_table(identifier, put, unset)
         return self._hashed.alter_table(identifier, put, unset)
 
@@ -186,27 +244,22 @@ class CompatibleCatalog(Catalog):
     def close(self) -> None:
         self._hashed.close()
 
-    def _publish(
-        self, identifier: Identifier, path: str, properties: Mapping[str, str], *, replaced: bool
-    ) -> TableEntry:
-        """Commit the row of a root table whose directory was just written.
-
-        A drop that ran meanwhile has marked or emptied the directory: then the row goes again.
-        """
-        try:
-            entry = self._hashed.put(identifier, path, properties, replace=True)
-        except errors.UnknownOutcomeError:
-            raise
-        except errors.LanceNamespaceError:
-            if not replaced:
-                self._listing.drop_path(identifier, path)
-            raise
-        if self._listing.state(path) is not State.PRESENT:
+    def _require_visible(self, identifier: Identifier, path: str) -> None:
+        """Take a new row back if a drop of its directory, which saw no row, ran meanwhile."""
+        if self._listing.state(path) in VISIBLE:
+            return
+        with contextlib.suppress(errors.TableNotFoundError):
             self._hashed.manifest.commit(RemoveTable(identifier.object_id, path, keep=True))
-            raise errors.ConcurrentModificationError(
-                f"table {identifier} was dropped while it was created"
-            )
-        return entry
+        raise errors.ConcurrentModificationError(
+            f"table {identifier} was dropped while it was created"
+        )
+
+    def _drop_late_row(self, identifier: Identifier, path: str) -> None:
+        """Remove a row that was added after its directory was found without one, and hidden."""
+        row = self._hashed.manifest.find(identifier)
+        if row is not None and row.location == path:
+            with contextlib.suppress(errors.TableNotFoundError):
+                self._hashed.manifest.commit(RemoveTable(identifier.object_id, path))
 
     def _drop_own(self, identifier: Identifier, row: Row, path: str) -> None:
         """Drop a root table that has a row and its own directory."""
@@ -216,7 +269,9 @@ class CompatibleCatalog(Catalog):
         if not self._store.exists(path):
             self._hashed.manifest.commit(remove)
             return
-        self._listing.drop_path(identifier, path, lambda: self._hashed.manifest.commit(remove))
+        self._listing.drop_path(
+            identifier, path, lambda: self._hashed.manifest.commit(remove), exclusive=False
+        )
 
     def _hide_own(self, identifier: Identifier, path: str) -> None:
         """Deregister a root table that has a row and its own directory."""
@@ -230,13 +285,12 @@ class CompatibleCatalog(Catalog):
                 self._listing.show(path)
             raise
 
-    def _move(self, identifier: Identifier, row: Row, target: Identifier) -> TableEntry:
+    def _move(self, identifier: Identifier, old: str, target: Identifier) -> TableEntry:
         """Rename a root table: it goes to a hashed directory (document 000, rule 4).
 
         The old directory keeps a tombstone, and versions that were committed to it until the row
         changed follow.
         """
-        old = layout.checked_path(row.location, identifier)
         new = layout.hashed_directory(target)
         change = MoveTable(identifier.object_id, target.object_id, old, new)
         self._store.link_tree(old, new)
@@ -245,8 +299,9 @@ class CompatibleCatalog(Catalog):
             moved = self._hashed.manifest.commit(change).row
         except errors.UnknownOutcomeError:
             raise
-        except errors.LanceNamespaceError:
-            if hidden:
+        except errors.LanceNamespaceError as refusal:
+            # Whoever moved or dropped it first needs the marker that we may have put.
+            if hidden and not isinstance(refusal, errors.TableNotFoundError):
                 self._listing.show(old)
             self._store.delete_tree(new)
             raise
@@ -271,11 +326,6 @@ class CompatibleCatalog(Catalog):
     def _is_root_table(self, identifier: Identifier) -> bool:
         return len(identifier) == 1
 
-    def _row(self, identifier: Identifier) -> Row | None:
-        return self._hashed.manifest.glance(
-            identifier, lambda state: state.row(identifier.object_id)
-        )
-
     def _unlisted_path(self, identifier: Identifier) -> str | None:
         """The directory of a root table that is visible and that no row speaks of."""
         path = self._own_path(identifier)
@@ -294,7 +344,7 @@ class CompatibleCatalog(Catalog):
 
     def _refuse(self, identifier: Identifier) -> None:
         """Refuse a name that a row has, and a namespace that is not there."""
-        row = self._row(identifier)
+        row = self._hashed.manifest.find(identifier)
         if row is not None:
             raise errors.table_exists(identifier, f"a {row.object_type} of that name exists")
         self._hashed.describe_namespace(identifier.parent)

@@ -17,7 +17,7 @@ from lanceyard.catalog.changes import (
 )
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.manifest import Manifest
-from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row, Snapshot
+from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
 
@@ -40,7 +40,7 @@ class HashedCatalog(Catalog):
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
         if identifier.is_root:
             return self.manifest.properties()
-        row = self.manifest.glance(identifier, lambda state: state.row(identifier.object_id))
+        row = self.manifest.find(identifier)
         if row is None or row.object_type != NAMESPACE:
             raise errors.namespace_not_found(identifier)
         return row.properties
@@ -75,18 +75,11 @@ class HashedCatalog(Catalog):
         return self._alter(identifier, NAMESPACE, put, unset)
 
     def describe_table(self, identifier: Identifier) -> TableEntry:
-        return self.entry(identifier, self.row(identifier))
-
-    def row(self, identifier: Identifier) -> Row:
-        """The row of a table, fresh. Raises 1 or 4."""
-        row, parent_exists = self.manifest.glance(
-            identifier, lambda state: _find(state, identifier)
-        )
-        if not parent_exists:
-            raise errors.namespace_not_found(identifier.parent)
+        row = self.manifest.find(identifier)
         if row is None or row.object_type != TABLE:
+            self.describe_namespace(identifier.parent)
             raise errors.table_not_found(identifier)
-        return row
+        return self.entry(identifier, row)
 
     def entry(self, identifier: Identifier, row: Row) -> TableEntry:
         """What a row says of a table, if its location can be trusted."""
@@ -113,6 +106,8 @@ class HashedCatalog(Catalog):
         hashed = path is None
         path = path or layout.hashed_directory(identifier)
         reserved = self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
+        if not reserved and not chosen:
+            raise errors.table_exists(identifier, "another writer was faster")
         try:
             return self.put(identifier, path, properties, chosen=chosen)
         except errors.UnknownOutcomeError:
@@ -132,7 +127,7 @@ class HashedCatalog(Catalog):
         *,
         replace: bool,
     ) -> TableEntry:
-        row = self.manifest.glance(identifier, lambda state: state.row(identifier.object_id))
+        row = self.manifest.find(identifier)
         if row is not None and row.object_type == TABLE and self._row_is_declared(row):
             return self._fill(identifier, row, properties, writer)
         self._refuse(identifier, replace=replace)
@@ -218,17 +213,30 @@ class HashedCatalog(Catalog):
     ) -> TableEntry:
         """Give a declared table its content, where it was declared: others may know the place."""
         path = layout.checked_path(row.location, identifier)
-        writer(self._store.location(path), replace=False)
-        self._store.sync_tree(path)
+        try:
+            writer(self._store.location(path), replace=False)
+            self._store.sync_tree(path)
+        except OSError:
+            self._require_unmoved(identifier, row)
+            raise
+        now = self._require_unmoved(identifier, row)
         if properties:
-            self._alter(identifier, TABLE, properties, ())
-        now = self.manifest.read(lambda state: state.row(identifier.object_id))
+            change = AlterProperties(identifier.object_id, TABLE, dict(properties))
+            now = self.manifest.commit(change).row or now
+        return self.entry(identifier, now)
+
+    def _require_unmoved(self, identifier: Identifier, row: Row) -> Row:
+        """The row of a table that was written, unless it was dropped or moved meanwhile.
+
+        What was written where no table is any more is deleted.
+        """
+        now = self.manifest.find(identifier)
         if now is None or now.location != row.location:
             self._delete_all([row])
             raise errors.ConcurrentModificationError(
                 f"table {identifier} was dropped or moved while it was created"
             )
-        return self.entry(identifier, now)
+        return now
 
     def _children(self, parent: Identifier, object_type: str, page: Page) -> list[str]:
         object_id = parent.object_id
@@ -245,12 +253,10 @@ class HashedCatalog(Catalog):
 
     def _refuse(self, identifier: Identifier, *, replace: bool = False) -> None:
         """Refuse early what the commit would refuse anyway, before storage is touched."""
-        row, parent_exists = self.manifest.glance(
-            identifier, lambda state: _find(state, identifier)
-        )
-        if not parent_exists:
-            raise errors.namespace_not_found(identifier.parent)
-        if row is not None and not (replace and row.object_type == TABLE):
+        row = self.manifest.find(identifier)
+        if row is None:
+            self.describe_namespace(identifier.parent)
+        elif not (replace and row.object_type == TABLE):
             raise errors.table_exists(identifier, f"a {row.object_type} of that name exists")
 
     def _row_is_declared(self, row: Row) -> bool:
@@ -288,8 +294,3 @@ class HashedCatalog(Catalog):
             self._store.delete_tree(path)
         except OSError as failure:
             LOGGER.warning("%r could not be deleted and is left to repair: %s", path, failure)
-
-
-def _find(state: Snapshot, identifier: Identifier) -> tuple[Row | None, bool]:
-    row = state.row(identifier.object_id)
-    return row, row is not None or state.has_namespace(identifier.parent.object_id)

@@ -14,6 +14,8 @@ VERSIONS = "_versions"
 RESERVED = ".lance-reserved"
 DEREGISTERED = ".lance-deregistered"
 DROPPING = ".lance-dropping"
+DROP_MARKERS = (DROPPING, DEREGISTERED)
+"""In the order in which a drop deletes them, after everything else."""
 SUFFIX = ".lance"
 LONGEST_DIRECTORY = 255
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
@@ -100,9 +101,10 @@ class ListingCatalog(Catalog):
                 "only declared has no Lance metadata to keep them in"
             )
         self._require_own(path, location)
-        self.require_free(identifier, path)
-        if not self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved"):
-            raise errors.table_exists(identifier)
+        with self.holding(identifier, path):
+            self.require_free(identifier, path)
+            if not self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved"):
+                raise errors.table_exists(identifier)
         return self._entry(path)
 
     def create_table(
@@ -114,11 +116,23 @@ class ListingCatalog(Catalog):
         replace: bool,
     ) -> TableEntry:
         path = self.path(identifier)
-        state = self.state(path)
-        if state is not State.DECLARED and not (state is State.PRESENT and replace):
-            self.require_free(identifier, path)
-        self.fill(identifier, path, writer, replace=state is State.PRESENT)
+        with self.holding(identifier, path):
+            state = self.state(path)
+            if state is not State.DECLARED and not (state is State.PRESENT and replace):
+                self.require_free(identifier, path)
+            self.fill(identifier, path, writer, replace=state is State.PRESENT)
         return self._entry(path)
+
+    @contextlib.contextmanager
+    def holding(self, identifier: Identifier, path: str) -> Iterator[None]:
+        """Hold a table directory while it is created, hidden, shown or deleted."""
+        try:
+            with self._store.hold(path):
+                yield
+        except TimeoutError as cause:
+            raise errors.ConcurrentModificationError(
+                f"table {identifier} is being created or dropped by another writer; try again"
+            ) from cause
 
     def fill(
         self, identifier: Identifier, path: str, writer: TableWriter, *, replace: bool
@@ -132,7 +146,10 @@ class ListingCatalog(Catalog):
         claimed = not replace and self._store.put_if_absent(claim, b"reserved")
         try:
             files = writer(self._store.location(path), replace=replace)
-        except Exception:
+        except Exception as failure:
+            dropped = not self._store.exists(path) or self.state(path) is State.DROPPING
+            if dropped and isinstance(failure, OSError):
+                raise _dropped(identifier) from failure
             if claimed and not layout.has_data(self._store, path):
                 self._store.delete(claim)
             raise
@@ -143,9 +160,7 @@ class ListingCatalog(Catalog):
             if all(self._store.exists(f"{path}/{file}") for file in files):
                 return
             self.drop_path(identifier, path)
-        raise errors.ConcurrentModificationError(
-            f"table {identifier} was dropped while it was created"
-        )
+        raise _dropped(identifier)
 
     def register_table(
         self,
@@ -157,18 +172,20 @@ class ListingCatalog(Catalog):
     ) -> TableEntry:
         path = self.path(identifier)
         self._require_own(path, location)
-        state = self.state(path)
-        if state in (State.ABSENT, State.MOVED, State.DROPPING):
-            raise errors.InvalidInputError(f"nothing lies at location {location!r}")
-        if state is not State.DEREGISTERED and not replace:
-            raise errors.table_exists(identifier)
-        self.show(path)
+        with self.holding(identifier, path):
+            state = self.state(path)
+            if state in (State.ABSENT, State.MOVED, State.DROPPING):
+                raise errors.InvalidInputError(f"nothing lies at location {location!r}")
+            if state is not State.DEREGISTERED and not replace:
+                raise errors.table_exists(identifier)
+            self.show(path)
         return self._entry(path)
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
-        entry = self.describe_table(identifier)
-        self.hide(path)
+        with self.holding(identifier, path):
+            entry = self.describe_table(identifier)
+            self.hide(path)
         return entry
 
     def hide(self, path: str, content: bytes = b"deregistered") -> bool:
@@ -181,30 +198,39 @@ class ListingCatalog(Catalog):
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
-        if self.state(path) in (State.ABSENT, State.MOVED):
-            raise errors.table_not_found(identifier)
-        self.drop_path(identifier, path)
+        with self.holding(identifier, path):
+            if self.state(path) in (State.ABSENT, State.MOVED):
+                raise errors.table_not_found(identifier)
+            self.drop_path(identifier, path)
         return self._entry(path)
 
     def drop_path(
-        self, identifier: Identifier, path: str, meanwhile: Callable[[], object] | None = None
+        self,
+        identifier: Identifier,
+        path: str,
+        meanwhile: Callable[[], object] | None = None,
+        *,
+        exclusive: bool = True,
     ) -> None:
         """Hide a table directory, do something else that belongs to the drop, and delete it.
 
-        Of several that drop a table one wins, and the others do not find it: the first to claim
-        the directory, or whoever `meanwhile` lets through. What a crash left half dropped is taken
-        over by a later drop. If the table's content could not be deleted, it is shown again: the
-        drop has failed.
+        Of several that drop a table one wins, and the others do not find it: the one that claims
+        the directory or, if the drop is not `exclusive`, the one that `meanwhile` lets through.
+        What a crash left half dropped is taken over by a later drop. If the table's content could
+        not be deleted, it is shown again: the drop has failed.
         """
         claim = f"{path}/{layout.DROPPING}"
         claimed = self._store.put_if_absent(claim, b"dropping")
-        if not claimed and meanwhile is None and not self._is_old(claim):
+        if exclusive and not claimed and not self._is_abandoned(claim):
+            raise errors.table_not_found(identifier)
+        if exclusive and all(e.name in layout.DROP_MARKERS for e in self._store.entries(path)):
+            self._store.delete_tree(path, last=layout.DROP_MARKERS)
             raise errors.table_not_found(identifier)
         self.hide(path)
         try:
             if meanwhile is not None:
                 meanwhile()
-            self._store.delete_tree(path, last=layout.DEREGISTERED)
+            self._store.delete_tree(path, last=layout.DROP_MARKERS)
         except (OSError, errors.LanceNamespaceError) as failure:
             if layout.has_data(self._store, path) and not _may_have_landed(failure):
                 self._store.delete(claim)
@@ -251,20 +277,21 @@ class ListingCatalog(Catalog):
         moved = self._store.get(f"{path}/{layout.DEREGISTERED}") == TOMBSTONE
         return State.MOVED if moved else State.DEREGISTERED
 
-    def _is_old(self, path: str) -> bool:
-        """Whether a file is as old as the window, so that whoever wrote it is done or gone."""
-        written = self._store.modified(path)
-        return written is not None and self._clock() - written > self._window
+    def _is_abandoned(self, claim: str) -> bool:
+        """Whether whoever wrote a claim is gone: we hold the directory, or the claim is old."""
+        written = self._store.modified(claim)
+        old = written is not None and self._clock() - written > self._window
+        return old or self._store.has_locks
 
     def require_free(self, identifier: Identifier, path: str) -> None:
         """Refuse a name whose directory holds something."""
         state = self.state(path)
         if state is State.DROPPING:
-            if not self._is_old(f"{path}/{layout.DROPPING}"):
+            if not self._is_abandoned(f"{path}/{layout.DROPPING}"):
                 raise errors.ConcurrentModificationError(
                     f"table {identifier} is being dropped; try again when that is done"
                 )
-            self._store.delete_tree(path, last=layout.DEREGISTERED)
+            self._store.delete_tree(path, last=layout.DROP_MARKERS)
             return
         if state is State.DEREGISTERED:
             raise errors.table_exists(
@@ -303,6 +330,12 @@ class ListingCatalog(Catalog):
 
     def _entry(self, path: str) -> TableEntry:
         return TableEntry(self._store.location(path), None)
+
+
+def _dropped(identifier: Identifier) -> errors.ConcurrentModificationError:
+    return errors.ConcurrentModificationError(
+        f"table {identifier} was dropped while it was created"
+    )
 
 
 def _may_have_landed(failure: BaseException) -> bool:

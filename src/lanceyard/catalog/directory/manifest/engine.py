@@ -18,7 +18,7 @@ from lanceyard.catalog.directory.manifest.table import ConflictError, ManifestTa
 from lanceyard.catalog.directory.manifest.upkeep import Upkeep
 from lanceyard.catalog.directory.manifest.versions import VersionFiles
 from lanceyard.catalog.directory.manifest.view import View
-from lanceyard.catalog.snapshot import Draft, Edit, Snapshot, parent_id
+from lanceyard.catalog.snapshot import Draft, Edit, Row, Snapshot, parent_id
 from lanceyard.errors import (
     ConcurrentModificationError,
     InternalError,
@@ -74,20 +74,28 @@ class Manifest:
         with view.lock:
             return ask(view.snapshot())
 
-    def glance(self, identifier: Identifier, ask: Callable[[Snapshot], _A]) -> _A:
-        """Ask something about one object and the namespaces above it.
+    def find(self, identifier: Identifier) -> Row | None:
+        """The row of an object, unless one of the namespaces above it is missing.
 
         A new process takes its first few answers straight from the table's index, since loading
         a large catalog would cost more than all of them.
         """
         view = self._view
         with view.lock:
-            if self._glances > 0 and not view.is_indexed:
-                table = view.table()
-                if table is not None and table.count > WORTH_A_GLANCE:
-                    self._glances -= 1
-                    return ask(Snapshot(table.find(_chain(identifier.object_id))))
-            return ask(view.snapshot())
+            table = self._worth_a_glance() if self._glances else None
+            if table is None:
+                return view.snapshot().row(identifier.object_id)
+            found = table.find(_chain(identifier.object_id))
+            return Snapshot(found).row(identifier.object_id)
+
+    def _worth_a_glance(self) -> ManifestTable | None:
+        """The newest version, if it is large, not yet loaded, and only little was asked of it."""
+        table = None if self._view.is_indexed else self._view.table()
+        if table is None or table.count <= WORTH_A_GLANCE:
+            self._glances = 0
+            return None
+        self._glances -= 1
+        return table
 
     def properties(self) -> Mapping[str, str]:
         """The properties of the root namespace."""

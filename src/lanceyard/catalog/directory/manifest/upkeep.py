@@ -15,6 +15,7 @@ from lance import LanceDataset
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.table import ConflictError, ManifestTable
 from lanceyard.catalog.directory.manifest.versions import VersionFiles
+from lanceyard.errors import LanceNamespaceError
 from lanceyard.storage.base import Store
 
 LOGGER = logging.getLogger(__name__)
@@ -100,10 +101,11 @@ class Upkeep:
             table = self._newest()
             if table is None:
                 return
+            table.check_writable()
             self._keep_note(table.dataset)
             self._keep_indexes(table.dataset)
             self._clean_up()
-        except (OSError, ValueError, RuntimeError, ConflictError) as failure:
+        except (OSError, ValueError, RuntimeError, ConflictError, LanceNamespaceError) as failure:
             # Off the write path there is no caller to tell, and the next round tries again.
             LOGGER.info("upkeep of %s was put off: %s", MANIFEST, failure)
 
@@ -127,7 +129,7 @@ class Upkeep:
         if missing:
             self._indexed_at = time.monotonic()
             return
-        unindexed = dataset.index_statistics("object_id_btree")["num_unindexed_rows"]
+        unindexed = dataset.stats.index_stats("object_id_btree")["num_unindexed_rows"]
         rested = time.monotonic() - self._indexed_at > SELDOM
         if unindexed >= MANY_UNINDEXED or (unindexed and rested):
             dataset.optimize.optimize_indices()
