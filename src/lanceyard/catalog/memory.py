@@ -135,12 +135,12 @@ class MemoryCatalog(Catalog):
         replace: bool,
     ) -> TableEntry:
         with self._lock:
+            place = self._place(location)
             existing = self._objects.get(identifier)
             if not (replace and isinstance(existing, _Table)):
                 self._require_absent(identifier)
             elif is_protected(existing.properties):
                 raise errors.protected(identifier)
-            place = self._place(location)
             self._refuse_overlap(identifier, place)
             if not os.path.isdir(place):
                 raise errors.InvalidInputError(f"nothing lies at location {location!r}")

@@ -230,7 +230,7 @@ class Namespace(LanceNamespace):
         if mode is CreateMode.EXIST_OK:
             existing = self._existing(identifier)
             if existing is not None:
-                return self._created(identifier, existing, None)
+                return self._kept(identifier, existing)
         properties = request.properties or {}
         options = {**self._catalog.storage_options, **(request.storage_options or {})}
         stream = tables.read_stream(identifier, request_data)
@@ -244,8 +244,13 @@ class Namespace(LanceNamespace):
             existing = self._existing(identifier) if mode is CreateMode.EXIST_OK else None
             if existing is None:
                 raise
-            return self._created(identifier, existing, None)
-        return self._created(identifier, entry, content.version)
+            return self._kept(identifier, existing)
+        return CreateTableResponse(
+            location=entry.location,
+            version=content.version,
+            storage_options=self._options(),
+            properties=dict(properties if entry.properties is None else entry.properties),
+        )
 
     @operation
     def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
@@ -257,9 +262,10 @@ class Namespace(LanceNamespace):
         entry = self._catalog.register_table(
             identifier, request.location, request.properties or {}, replace=replace
         )
-        return RegisterTableResponse(
-            location=entry.location, properties=dict(entry.properties or {})
-        )
+        kept = entry.properties
+        if kept is None:
+            kept = self._lance_properties(identifier)
+        return RegisterTableResponse(location=entry.location, properties=dict(kept))
 
     @operation
     def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
@@ -367,20 +373,14 @@ class Namespace(LanceNamespace):
         except errors.NamespaceNotFoundError:
             return False
 
-    def _created(
-        self, identifier: Identifier, entry: TableEntry, version: int | None
-    ) -> CreateTableResponse:
-        options = self._catalog.storage_options
-        properties = entry.properties
-        if version is None or properties is None:
-            dataset = tables.open_table(identifier, entry, options)
-            version = dataset.version
-            properties = dataset.metadata if properties is None else properties
+    def _kept(self, identifier: Identifier, entry: TableEntry) -> CreateTableResponse:
+        """The answer for a table that exists already and is kept."""
+        dataset = tables.open_table(identifier, entry, self._catalog.storage_options)
         return CreateTableResponse(
             location=entry.location,
-            version=version,
+            version=dataset.version,
             storage_options=self._options(),
-            properties=dict(properties),
+            properties=dict(dataset.metadata if entry.properties is None else entry.properties),
         )
 
     def _lance_properties(self, identifier: Identifier) -> Mapping[str, str]:

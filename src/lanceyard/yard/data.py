@@ -28,6 +28,20 @@ def read_data(data: Any, schema: pa.Schema | None = None) -> pa.RecordBatchReade
         raise InvalidInputError(f"cannot read {type(data).__name__} as a table: {cause}") from cause
 
 
+def fit_data(data: Any, schema: pa.Schema) -> pa.RecordBatchReader:
+    """Open data as a stream whose columns have the types of a table they go into.
+
+    Columns are matched by name; what the table does not have is left for it to refuse.
+    """
+    reader = read_data(data)
+    known = set(schema.names)
+    fields = [schema.field(f.name) if f.name in known else f for f in reader.schema]
+    try:
+        return reader.cast(pa.schema(fields))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as cause:
+        raise InvalidInputError(f"the data does not fit the table: {cause}") from cause
+
+
 def _reader(data: Any, schema: pa.Schema | None) -> pa.RecordBatchReader:  # noqa: PLR0911
     if isinstance(data, pa.Schema):
         return data.empty_table().to_reader()
@@ -55,6 +69,7 @@ def _from_parts(parts: Iterator[Any], schema: pa.Schema | None) -> pa.RecordBatc
     everything = itertools.chain([first], parts)
     if isinstance(first, Mapping):
         return pa.Table.from_pylist(list(everything), schema=schema).to_reader()
-    schema = schema or pa.table(first).schema if not hasattr(first, "schema") else first.schema
+    if schema is None:
+        schema = first.schema if hasattr(first, "schema") else pa.table(first).schema
     batches = (batch.cast(schema) for part in everything for batch in pa.table(part).to_batches())
     return pa.RecordBatchReader.from_batches(schema, batches)

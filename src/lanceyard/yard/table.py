@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceyard import errors
 from lanceyard.identifier import Identifier
-from lanceyard.yard.data import read_data
+from lanceyard.yard.data import fit_data, read_data
 from lanceyard.yard.names import write_name
 
 if TYPE_CHECKING:
@@ -99,9 +99,10 @@ class Table:
 
         described = self._describe(check_declared=True)
         mode = "create" if described.is_only_declared else mode
+        stream = fit_data(data, self.schema) if mode == "append" else read_data(data)
         try:
             lance.write_dataset(
-                read_data(data),
+                stream,
                 described.location,
                 mode=mode,
                 storage_options=described.storage_options,

@@ -15,7 +15,7 @@ from lanceyard.catalog.changes import MoveTable, RemoveTable, refuse_overlap
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.hashed import HashedCatalog
 from lanceyard.catalog.directory.listing import TOMBSTONE, ListingCatalog, State
-from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row, Snapshot
+from lanceyard.catalog.snapshot import TABLE, Row, Snapshot
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
 
@@ -89,7 +89,7 @@ class CompatibleCatalog(Catalog):
             self._refuse_directory(identifier, path)
             return self._hashed.declare_table(identifier, location, properties)
         with self._listing.holding(identifier, own):
-            self._refuse(identifier)
+            self._hashed.refuse(identifier)
             free = self._free_path(identifier, own)
             entry = self._hashed.declare_at(identifier, free, properties, chosen=False)
             if free is not None:
@@ -121,27 +121,20 @@ class CompatibleCatalog(Catalog):
     ) -> TableEntry:
         """Create a root table, in its own directory unless its row says otherwise."""
         row = self._hashed.manifest.find(identifier)
-        if row is not None and row.object_type == NAMESPACE:
-            raise errors.table_exists(identifier, "a namespace of that name exists")
-        if row is not None and row.location != own:
-            return self._hashed.create_table(identifier, properties, writer, replace=replace)
         state = self._listing.state(own)
-        if state is State.PRESENT and not replace:
-            raise errors.table_exists(identifier)
-        if row is not None and state not in (*VISIBLE, State.ABSENT):
+        if row is not None and (row.location != own or state is State.DECLARED):
+            return self._hashed.create_table(identifier, properties, writer, replace=replace)
+        if state is State.PRESENT:
+            self._refuse_overwrite(identifier, row, replace=replace)
+        elif row is not None and state is not State.ABSENT:
             raise errors.ConcurrentModificationError(
                 f"table {identifier} is half dropped or deregistered; do that again, then create it"
             )
-        if row is not None and is_protected(row.properties):
-            raise errors.protected(identifier)
-        if state not in VISIBLE and self._free_path(identifier, own) is None:
+        elif state is not State.DECLARED and self._free_path(identifier, own) is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         self._listing.fill(identifier, own, writer, replace=state is State.PRESENT)
-        kept = row.properties if row is not None and state is State.DECLARED else {}
         try:
-            entry = self._hashed.put(
-                identifier, own, {**kept, **properties}, replace=row is not None
-            )
+            entry = self._hashed.put(identifier, own, properties, replace=row is not None)
         except errors.UnknownOutcomeError:
             raise
         except errors.LanceNamespaceError:
@@ -150,6 +143,12 @@ class CompatibleCatalog(Catalog):
             raise
         self._require_visible(identifier, own)
         return entry
+
+    def _refuse_overwrite(self, identifier: Identifier, row: Row | None, *, replace: bool) -> None:
+        if not replace:
+            raise errors.table_exists(identifier)
+        if row is not None and is_protected(row.properties):
+            raise errors.protected(identifier)
 
     def register_table(
         self,
@@ -164,15 +163,18 @@ class CompatibleCatalog(Catalog):
         with contextlib.ExitStack() as held:
             if own is not None:
                 held.enter_context(self._listing.holding(identifier, own))
-            if not replace:
-                self._refuse(identifier)
-                if own is not None and self._listing.state(own) in VISIBLE:
-                    raise errors.table_exists(identifier)
+            self._hashed.refuse(identifier, replace=replace)
+            if not replace and own is not None and self._listing.state(own) in VISIBLE:
+                raise errors.table_exists(identifier)
             if path != own:
                 self._refuse_directory(identifier, path)
+            if self._listing.state(path) in (State.MOVED, State.DROPPING):
+                raise errors.InvalidInputError(f"nothing lies at location {location!r}")
             entry = self._hashed.register_table(identifier, location, properties, replace=replace)
             if path == own:
                 self._listing.show(path)
+            elif own is not None and self._listing.state(own) in VISIBLE:
+                self._listing.hide(own)  # its data stays, and would else be found again
             return entry
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
@@ -341,13 +343,6 @@ class CompatibleCatalog(Catalog):
             lambda state: {name for name, path in paths.items() if _is_unlisted(state, path)}
         )
         return (name for name in names if name in unlisted)
-
-    def _refuse(self, identifier: Identifier) -> None:
-        """Refuse a name that a row has, and a namespace that is not there."""
-        row = self._hashed.manifest.find(identifier)
-        if row is not None:
-            raise errors.table_exists(identifier, f"a {row.object_type} of that name exists")
-        self._hashed.describe_namespace(identifier.parent)
 
     def _free_path(self, identifier: Identifier, own: str) -> str | None:
         """The directory of a new root table: its own, or None (a hashed one) beside a tombstone."""

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 
 from lanceyard import errors
-from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter
+from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter, is_protected
 from lanceyard.catalog.changes import (
     AlterProperties,
     CreateNamespace,
@@ -102,8 +102,10 @@ class HashedCatalog(Catalog):
         chosen: bool,
     ) -> TableEntry:
         """Reserve a directory, and add the row; a hashed directory if no path is given."""
-        self._refuse(identifier)
+        self.refuse(identifier)
         hashed = path is None
+        if chosen and path is not None and self.is_occupied(path):
+            raise errors.InvalidInputError(f"location {path!r} overlaps that of another table")
         path = path or layout.hashed_directory(identifier)
         reserved = self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
         if not reserved and not chosen:
@@ -130,7 +132,7 @@ class HashedCatalog(Catalog):
         row = self.manifest.find(identifier)
         if row is not None and row.object_type == TABLE and self._row_is_declared(row):
             return self._fill(identifier, row, properties, writer)
-        self._refuse(identifier, replace=replace)
+        self.refuse(identifier, replace=replace)
         path = layout.hashed_directory(identifier)
         try:
             writer(self._store.location(path), replace=False)
@@ -152,7 +154,7 @@ class HashedCatalog(Catalog):
     ) -> TableEntry:
         path = layout.table_path(self._store, location)
         if not self._store.has_file(path):
-            self._refuse(identifier, replace=replace)
+            self.refuse(identifier, replace=replace)
             raise errors.InvalidInputError(f"nothing lies at location {location!r}")
         change = PutTable(identifier.object_id, path, dict(properties), replace, chosen=True)
         row = self.manifest.commit(change).row
@@ -200,6 +202,7 @@ class HashedCatalog(Catalog):
         """Add the row of a table whose storage is there, and delete what it replaces."""
         change = PutTable(identifier.object_id, path, dict(properties), replace, chosen)
         outcome = self.manifest.commit(change)
+        # The row has landed: nothing after this may fail the operation or undo it.
         self._delete_all(row for row in outcome.gone if row.location != path)
         assert outcome.row is not None
         return self.entry(identifier, outcome.row)
@@ -251,13 +254,15 @@ class HashedCatalog(Catalog):
             raise errors.namespace_not_found(parent)
         return found
 
-    def _refuse(self, identifier: Identifier, *, replace: bool = False) -> None:
+    def refuse(self, identifier: Identifier, *, replace: bool = False) -> None:
         """Refuse early what the commit would refuse anyway, before storage is touched."""
         row = self.manifest.find(identifier)
         if row is None:
             self.describe_namespace(identifier.parent)
         elif not (replace and row.object_type == TABLE):
             raise errors.table_exists(identifier, f"a {row.object_type} of that name exists")
+        elif is_protected(row.properties):
+            raise errors.protected(identifier)
 
     def _row_is_declared(self, row: Row) -> bool:
         safe = row.location is not None and layout.is_safe(row.location)
@@ -282,15 +287,15 @@ class HashedCatalog(Catalog):
         """
         doomed = [row.location for row in rows if row.location and layout.is_safe(row.location)]
         for path in doomed:
-            if not self.is_occupied(path):
-                self._delete_quietly(path)
+            self._delete_quietly(path, unless_occupied=True)
 
     def is_occupied(self, path: str) -> bool:
         """Whether a row refers to a path, to what lies below it or to what it lies in."""
         return self.manifest.read(lambda state: state.is_occupied(path))
 
-    def _delete_quietly(self, path: str) -> None:
+    def _delete_quietly(self, path: str, *, unless_occupied: bool = False) -> None:
         try:
-            self._store.delete_tree(path)
-        except OSError as failure:
+            if not (unless_occupied and self.is_occupied(path)):
+                self._store.delete_tree(path)
+        except (OSError, errors.InternalError) as failure:
             LOGGER.warning("%r could not be deleted and is left to repair: %s", path, failure)

@@ -33,7 +33,6 @@ LONGEST_BACKOFF = 0.1
 GLANCES = 3
 WORTH_A_GLANCE = 2_000
 SETTLE = 0.05
-BOOTSTRAP = 60.0
 FOREIGN_MEMORY = 2.0
 
 _A = TypeVar("_A")
@@ -180,24 +179,12 @@ class Manifest:
                 self._files.move_aside(version, uuid.uuid4().hex)
             table = view.table()
         if table is None:
-            self._refuse_remains()
             ManifestTable.create(self._store)
             table = view.table()
             if table is None:
                 raise InternalError(f"{MANIFEST} was created and cannot be found")
         table.check_writable()
         return table
-
-    def _refuse_remains(self) -> None:
-        """Refuse to begin anew where a manifest has lost its versions but not its rows."""
-        data = f"{MANIFEST}/data"
-        for entry in self._store.entries(data):
-            written = self._store.modified(f"{data}/{entry.name}")
-            if written is not None and self._clock() - written > BOOTSTRAP:
-                raise InternalError(
-                    f"{self._store.location(MANIFEST)} holds data but no versions: it is damaged. "
-                    "Restore it from a backup; nothing was written"
-                )
 
     def _folded(self, table: ManifestTable) -> ManifestTable:
         self._view.snapshot()

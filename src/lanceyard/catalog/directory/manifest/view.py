@@ -95,9 +95,6 @@ class View:
         for _ in range(TRIES):
             torn: list[int] = []
             versions = self._candidates()
-            if not versions:
-                self._table = self._snapshot = None
-                return None
             for version in versions:
                 try:
                     table = self._open(version)
@@ -109,8 +106,14 @@ class View:
                 else:
                     self._hold(table, torn)
                     return table
+            if len(torn) == len(versions) and not self._store.has_file(f"{MANIFEST}/data"):
+                self._table, self._snapshot, self.torn = None, None, torn
+                return None
             self._listed_at = float("-inf")
-        raise InternalError(f"cannot open {self._store.location(MANIFEST)}: {failure}") from failure
+        raise InternalError(
+            f"{self._store.location(MANIFEST)} is damaged: it holds data, and no version that can "
+            f"be opened ({failure or 'there is none'}). Restore it from a backup"
+        ) from failure
 
     def _candidates(self) -> list[int]:
         """Versions that may be the newest, best first."""
