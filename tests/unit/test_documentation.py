@@ -1,0 +1,60 @@
+"""The documentation is true: its examples run, and it names every setting."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import lanceyard
+from lanceyard.settings import PARSERS
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+MODULES = [
+    module.name for module in pkgutil.walk_packages(lanceyard.__path__, f"{lanceyard.__name__}.")
+]
+
+
+def test_the_readme_has_examples() -> None:
+    assert BLOCKS
+
+
+def test_the_examples_of_the_readme_run_as_they_are_written(tmp_path: Path) -> None:
+    script = tmp_path / "readme.py"
+    script.write_text("\n".join(BLOCKS))
+    command = [sys.executable, "-W", "error", script.name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", [*PARSERS, "storage.*"])
+def test_the_readme_names_every_property(name: str) -> None:
+    assert f"| `{name}` |" in README
+
+
+def test_the_readme_names_no_property_that_is_not_there() -> None:
+    named = set(re.findall(r"^\| `([a-z_.*]+)` \|", README, re.MULTILINE))
+    assert named == {*PARSERS, "storage.*"}
+
+
+@pytest.mark.parametrize("name", ["lanceyard", *MODULES])
+def test_the_examples_in_docstrings_hold(name: str) -> None:
+    module: ModuleType = importlib.import_module(name)
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("name", ["lanceyard", *MODULES])
+def test_every_module_says_what_it_is(name: str) -> None:
+    assert (importlib.import_module(name).__doc__ or "").strip()
+
+
+def test_every_public_name_says_what_it_does() -> None:
+    assert all(getattr(lanceyard, name).__doc__ for name in lanceyard.__all__)
