@@ -68,12 +68,12 @@ def arguments() -> argparse.Namespace:
 
 def effort(tables: int, quick: bool) -> Effort:
     if quick:
-        return Effort(20, 15, 2, 10, 4)
+        return Effort(10, 6, 2, 10, 4)
     if tables >= 100_000:
-        return Effort(30, 20, 3, 8, 4)
+        return Effort(15, 8, 3, 8, 4)
     if tables >= 10_000:
-        return Effort(60, 40, 3, 15, 10)
-    return Effort(100, 60, 3, 20, 20)
+        return Effort(20, 15, 3, 15, 10)
+    return Effort(30, 20, 3, 20, 20)
 
 
 def measure_all(bench: Bench, run_processes: Runner) -> list[Measurement]:
@@ -114,11 +114,11 @@ def reads(bench: Bench) -> list[Operation]:
 
     samples = bench.effort.reads
     return [
-        Operation("describe_table", describe, samples, repeat=10),
-        Operation("table_exists", exists, samples, repeat=10),
-        Operation("list_tables limit=100", partial(tables, limit=100), samples),
+        Operation("describe_table", describe, samples, repeat=50),
+        Operation("table_exists", exists, samples, repeat=50),
+        Operation("list_tables limit=100", partial(tables, limit=100), samples, repeat=5),
         Operation("list_tables all", partial(tables, limit=None), samples),
-        Operation("list_namespaces", namespaces, samples, repeat=10),
+        Operation("list_namespaces", namespaces, samples, repeat=50),
     ]
 
 
@@ -137,9 +137,9 @@ def writes(bench: Bench) -> list[Operation]:
 
     samples = bench.effort.writes
     return [
-        Operation("declare_table", declare, samples),
-        Operation("drop_table, recent", drop, samples),
-        Operation("create_table", create, samples),
+        Operation("declare_table", declare, samples, repeat=5),
+        Operation("drop_table, recent", drop, samples, repeat=5),
+        Operation("create_table", create, samples, repeat=5),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import Self
@@ -11,8 +12,7 @@ from lanceyard.errors import InvalidInputError
 DELIMITER = "$"
 LONGEST_NAME = 200
 RESERVED_NAMES = frozenset({".", "..", "__manifest"})
-CONTROL_CHARACTERS = frozenset({*range(0x20), 0x7F})
-FORBIDDEN_CHARACTERS = frozenset({DELIMITER, "/", "\\"})
+FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f$/\\]")
 
 
 class Identifier(tuple[str, ...]):  # noqa: SLOT001 - its string form is kept once made
@@ -97,6 +97,6 @@ def check_name(name: object) -> None:
         raise InvalidInputError(f"a name has 1 to {LONGEST_NAME} bytes, {name[:40]!r} has {size}")
     if name in RESERVED_NAMES:
         raise InvalidInputError(f"the name {name!r} is reserved")
-    for character in name:
-        if character in FORBIDDEN_CHARACTERS or ord(character) in CONTROL_CHARACTERS:
-            raise InvalidInputError(f"name {name!r} contains {character!r}, which no name may")
+    found = FORBIDDEN_CHARACTERS.search(name)
+    if found is not None:
+        raise InvalidInputError(f"name {name!r} contains {found[0]!r}, which no name may")

@@ -53,10 +53,8 @@ def from_arrow(table: pa.Table) -> list[Row]:
 
 def without(table: pa.Table, object_ids: Collection[str]) -> pa.Table:
     """Arrow rows without those of some object ids."""
-    import pyarrow.compute as pc
-
-    gone = pc.is_in(table.column("object_id"), pa.array(list(object_ids), pa.string()))
-    return table.filter(pc.invert(gone))
+    kept = [object_id not in object_ids for object_id in table.column("object_id").to_pylist()]
+    return table.filter(pa.array(kept, pa.bool_()))
 
 
 def carried_on(table: pa.Table, rows: Mapping[str, Row], origin: Mapping[str, str]) -> pa.Table:

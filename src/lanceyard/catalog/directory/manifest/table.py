@@ -278,15 +278,16 @@ class ManifestTable:
         return Commit(landed, placed)
 
     def _rewritten(self, touched: list[Fragment], edit: Edit) -> pa.Table:
-        schema = self.dataset.schema
+        parts = []
+        if touched:
+            old = self._content(touched)
+            parts.append(rows_schema.without(old, edit.removed))
+            if edit.origin:
+                parts.append(rows_schema.carried_on(old, edit.added, edit.origin))
         added = [row for row in edit.added.values() if row.object_id not in edit.origin]
-        new = rows_schema.to_arrow(added, schema, datetime.now(UTC))
-        if not touched:
-            return new
-        old = self._content(touched)
-        kept = rows_schema.without(old, edit.removed.keys())
-        carried = rows_schema.carried_on(old, edit.added, edit.origin)
-        return pa.concat_tables([kept, carried, new])
+        if added:
+            parts.append(rows_schema.to_arrow(added, self.dataset.schema, datetime.now(UTC)))
+        return pa.concat_tables(parts)
 
     def _content(self, fragments: list[Fragment]) -> pa.Table:
         """All columns of some fragments."""
