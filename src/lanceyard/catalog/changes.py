@@ -47,6 +47,10 @@ class Change(ABC):
         Raises the error of document 003, and then leaves the draft as it was.
         """
 
+    def depends_on(self) -> tuple[str, ...] | None:
+        """The object ids that `apply` asks for, besides those above them; None for all rows."""
+        return None
+
     @property
     def identifier(self) -> Identifier:
         """The object the change is about."""
@@ -63,6 +67,9 @@ class CreateNamespace(Change):
 
     properties: Mapping[str, str] = field(default_factory=dict)
     replace: bool = False
+
+    def depends_on(self) -> tuple[str, ...] | None:
+        return None if self.replace else (self.object_id,)
 
     def apply(self, draft: Draft) -> Outcome:
         _require_parent(draft, self.identifier)
@@ -103,6 +110,9 @@ class PutTable(Change):
     replace: bool = False
     chosen: bool = False
     """The location was chosen by the caller, and may be somebody else's."""
+
+    def depends_on(self) -> tuple[str, ...] | None:
+        return None if self.replace or self.chosen else (self.object_id,)
 
     def apply(self, draft: Draft) -> Outcome:
         _require_parent(draft, self.identifier)

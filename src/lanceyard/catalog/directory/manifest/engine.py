@@ -18,7 +18,7 @@ from lanceyard.catalog.directory.manifest.table import ConflictError, ManifestTa
 from lanceyard.catalog.directory.manifest.upkeep import Upkeep
 from lanceyard.catalog.directory.manifest.versions import VersionFiles
 from lanceyard.catalog.directory.manifest.view import View
-from lanceyard.catalog.snapshot import Draft, Edit, Row, Snapshot, parent_id
+from lanceyard.catalog.snapshot import Draft, Edit, Row, Snapshot
 from lanceyard.errors import (
     ConcurrentModificationError,
     InternalError,
@@ -30,8 +30,6 @@ from lanceyard.storage.base import Store
 
 PATIENCE = 60.0
 LONGEST_BACKOFF = 0.1
-GLANCES = 3
-WORTH_A_GLANCE = 2_000
 SETTLE = 0.05
 FOREIGN_MEMORY = 2.0
 
@@ -65,7 +63,6 @@ class Manifest:
         self._view = View(self._store, self._files, window=self._window, clock=self._clock)
         self._group = Group(self._relay.land)
         self._upkeep = Upkeep(self._store, self._files, window=self._window, clock=self._clock)
-        self._glances = GLANCES
 
     def read(self, ask: Callable[[Snapshot], _A]) -> _A:
         """Ask something of the newest state. The snapshot must not be kept."""
@@ -74,27 +71,11 @@ class Manifest:
             return ask(view.snapshot())
 
     def find(self, identifier: Identifier) -> Row | None:
-        """The row of an object, unless one of the namespaces above it is missing.
-
-        A new process takes its first few answers straight from the table's index, since loading
-        a large catalog would cost more than all of them.
-        """
+        """The row of an object, unless one of the namespaces above it is missing."""
+        object_id = identifier.object_id
         view = self._view
         with view.lock:
-            table = self._worth_a_glance() if self._glances else None
-            if table is None:
-                return view.snapshot().row(identifier.object_id)
-            found = table.find(_chain(identifier.object_id))
-            return Snapshot(found).row(identifier.object_id)
-
-    def _worth_a_glance(self) -> ManifestTable | None:
-        """The newest version, if it is large, not yet loaded, and only little was asked of it."""
-        table = None if self._view.is_indexed else self._view.table()
-        if table is None or table.count <= WORTH_A_GLANCE:
-            self._glances = 0
-            return None
-        self._glances -= 1
-        return table
+            return view.about((object_id,)).row(object_id)
 
     def properties(self) -> Mapping[str, str]:
         """The properties of the root namespace."""
@@ -142,7 +123,7 @@ class Manifest:
         try:
             with view.lock:
                 table = self._folded(self._prepared())
-                draft = Draft(view.snapshot())
+                draft = Draft(self._state_for(tickets))
                 for ticket in tickets:
                     ticket.attempt(draft)
                 edit = draft.edit
@@ -186,9 +167,18 @@ class Manifest:
         table.check_writable()
         return table
 
+    def _state_for(self, tickets: Sequence[Ticket]) -> Snapshot:
+        """A state on which changes can be checked: the rows they depend on are enough."""
+        needed: set[str] = set()
+        for ticket in tickets:
+            ids = ticket.change.depends_on()
+            if ids is None:
+                return self._view.snapshot()
+            needed.update(ids)
+        return self._view.about(needed)
+
     def _folded(self, table: ManifestTable) -> ManifestTable:
-        self._view.snapshot()
-        commit = table.fold()
+        commit = table.fold() if self._view.is_indexed() else None
         if commit is None:
             return table
         self._view.advance(table, commit, Edit({}, {}, {}))
@@ -248,15 +238,6 @@ class Manifest:
             with self._view.lock:
                 rows = len(self._view.snapshot())
             time.sleep(0.02 + 4e-6 * rows)
-
-
-def _chain(object_id: str) -> list[str]:
-    """An object id and those of the namespaces above it."""
-    chain = []
-    while object_id:
-        chain.append(object_id)
-        object_id = parent_id(object_id)
-    return chain
 
 
 _ALL: weakref.WeakSet[Manifest] = weakref.WeakSet()

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.table import Commit, FileKey, Homes, ManifestTable
 from lanceyard.catalog.directory.manifest.versions import VersionFiles
-from lanceyard.catalog.snapshot import Edit, Row, Snapshot
+from lanceyard.catalog.snapshot import Edit, Row, Snapshot, parent_id
 from lanceyard.errors import InternalError
 from lanceyard.storage.base import Store
 
 TRIES = 10
 YOUNG_VERSION = 5
+GLIMPSES = 4
+WORTH_A_GLIMPSE = 500
 
 
 class View:
@@ -43,11 +45,27 @@ class View:
         self._own_exists: Callable[[], bool] = bool
         self._next_exists: Callable[[], bool] = bool
         self._listed_at = float("-inf")
+        self._glimpses = 0
 
-    @property
     def is_indexed(self) -> bool:
-        """Whether a snapshot was built."""
-        return self._snapshot is not None
+        """Whether the newest state is at hand without reading."""
+        table = self.table()
+        return table is not None and self._indexed == table.version
+
+    def about(self, object_ids: Iterable[str]) -> Snapshot:
+        """A state that is right about some objects and the namespaces above them.
+
+        It is the newest state, unless that would cost more to read than the rows in question: so a
+        new process takes its first few answers straight from the table's index, and beside a
+        writer that rewrites everything not everything is read again each time.
+        """
+        table = self.table()
+        if table is not None and self._indexed == table.version and self._snapshot is not None:
+            return self._snapshot
+        if table is None or self._glimpses >= GLIMPSES or self._unread(table) <= WORTH_A_GLIMPSE:
+            return self.snapshot()
+        self._glimpses += 1
+        return Snapshot(table.find({link for each in object_ids for link in _chain(each)}))
 
     def snapshot(self) -> Snapshot:
         """The newest state; empty where there is no manifest yet."""
@@ -78,7 +96,10 @@ class View:
     def advance(self, base: ManifestTable, commit: Commit, edit: Edit) -> None:
         """Take over a commit of our own, if nobody moved the view meanwhile."""
         harmless = range(base.version + 1, commit.table.version)
-        if self._table is not base or self._indexed != base.version or self._snapshot is None:
+        if self._table is not base:
+            return
+        if self._indexed != base.version or self._snapshot is None:
+            self._hold(commit.table, [], ours=True)
             return
         if not all(commit.table.moves_no_rows(version) for version in harmless):
             return
@@ -149,12 +170,16 @@ class View:
         """Bring the snapshot to a version by reading only fragments not seen before."""
         keys = {fragment.key for fragment in table.fragments}
         new = keys - self.homes.keys
-        unread = sum(f.rows for f in table.fragments if f.key in new)
-        if self._snapshot is None or unread > len(self._snapshot):
+        if self._snapshot is None or self._unread(table) > len(self._snapshot):
             self._snapshot = self._read_all(table)
         else:
             self._read_new(table, self._snapshot, new, self.homes.keys - keys)
         self._indexed = table.version
+        self._glimpses = 0
+
+    def _unread(self, table: ManifestTable) -> int:
+        known = self.homes.keys if self._snapshot is not None else set()
+        return sum(f.rows for f in table.fragments if f.key not in known)
 
     def _read_all(self, table: ManifestTable) -> Snapshot:
         self.homes = Homes()
@@ -175,3 +200,10 @@ class View:
         before = {object_id: snapshot.raw(object_id) for object_id in (*lost, *added)}
         removed = {object_id: row for object_id, row in before.items() if row is not None}
         snapshot.apply(Edit(removed, added, {}))
+
+
+def _chain(object_id: str) -> Iterator[str]:
+    """An object id and those of the namespaces above it."""
+    while object_id:
+        yield object_id
+        object_id = parent_id(object_id)
