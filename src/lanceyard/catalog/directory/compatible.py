@@ -48,7 +48,7 @@ class CompatibleCatalog(Catalog):
     def create_namespace(
         self, identifier: Identifier, properties: Mapping[str, str], *, replace: bool
     ) -> None:
-        if self._is_root_table(identifier) and self._unlisted_path(identifier) is not None:
+        if self._unlisted_path(identifier) is not None:
             raise errors.namespace_exists(identifier, as_table=True)
         self._hashed.create_namespace(identifier, properties, replace=replace)
 
@@ -323,10 +323,7 @@ class CompatibleCatalog(Catalog):
 
     def _own_path(self, identifier: Identifier) -> str | None:
         """The directory that V1 gives a root table; None below other namespaces."""
-        return self._listing.path(identifier) if self._is_root_table(identifier) else None
-
-    def _is_root_table(self, identifier: Identifier) -> bool:
-        return len(identifier) == 1
+        return self._listing.path(identifier) if len(identifier) == 1 else None
 
     def _unlisted_path(self, identifier: Identifier) -> str | None:
         """The directory of a root table that is visible and that no row speaks of."""

@@ -32,6 +32,8 @@ PATIENCE = 60.0
 LONGEST_BACKOFF = 0.1
 SETTLE = 0.05
 FOREIGN_MEMORY = 2.0
+FOREIGN_COMMIT = 0.03
+FOREIGN_ROW = 4e-6
 
 _A = TypeVar("_A")
 
@@ -86,8 +88,10 @@ class Manifest:
     def alter_properties(self, put: Mapping[str, str], unset: Collection[str]) -> None:
         """Put and unset properties of the root namespace."""
         with self._relay.alone(), self._view.lock:
-            table = self._prepared()
-            table.check_writable()
+            try:
+                table = self._prepared()
+            except ConflictError:  # somebody else has just created it
+                table = self._prepared()
             table.alter_properties(put, unset)
 
     def commit(self, change: Change) -> Outcome:
@@ -122,8 +126,10 @@ class Manifest:
         verified = time.monotonic()
         try:
             with view.lock:
-                table = self._folded(self._prepared())
+                self._fold(self._prepared())
                 draft = Draft(self._state_for(tickets))
+                table = view.held
+                assert table is not None
                 for ticket in tickets:
                     ticket.attempt(draft)
                 edit = draft.edit
@@ -145,6 +151,7 @@ class Manifest:
             self._store.sync(self._files.folder)
             with view.lock:
                 view.advance(table, commit, edit)
+                self._examine(table, commit.table, edit)
             return self._survived(edit, commit.table.version)
         except OSError as cause:
             raise UnknownOutcomeError(
@@ -177,12 +184,27 @@ class Manifest:
             needed.update(ids)
         return self._view.about(needed)
 
-    def _folded(self, table: ManifestTable) -> ManifestTable:
+    def _fold(self, table: ManifestTable) -> None:
+        """Fold small fragments as part of this write, if it is time."""
         commit = table.fold() if self._view.is_indexed() else None
-        if commit is None:
-            return table
-        self._view.advance(table, commit, Edit({}, {}, {}))
-        return commit.table
+        if commit is not None:
+            self._view.advance(table, commit, Edit({}, {}, {}))
+
+    def _examine(self, base: ManifestTable, landed: ManifestTable, edit: Edit) -> None:
+        """Look for rows that another writer added between the version we saw and ours.
+
+        Only an `Append` can come in between, and only before an `Update`; nobody is known to write
+        a manifest so.
+        """
+        if landed.version == base.version + 1:
+            return
+        self._view.snapshot()
+        doubled = self._view.homes.doubled & edit.added.keys()
+        if doubled:
+            raise ConcurrentModificationError(
+                f"{sorted(doubled)} were also added by another writer, which wins; "
+                "repair removes the copies"
+            )
 
     def _landed_after_all(
         self, table: ManifestTable, tickets: Sequence[Ticket], failure: OSError
@@ -236,8 +258,9 @@ class Manifest:
         """Leave another kind of writer time for a commit, which it rewrites everything for."""
         if time.monotonic() - self._view.foreign_at < FOREIGN_MEMORY:
             with self._view.lock:
-                rows = len(self._view.snapshot())
-            time.sleep(0.02 + 4e-6 * rows)
+                table = self._view.table()
+            rows = 0 if table is None else table.count
+            time.sleep(FOREIGN_COMMIT + FOREIGN_ROW * rows)
 
 
 _ALL: weakref.WeakSet[Manifest] = weakref.WeakSet()

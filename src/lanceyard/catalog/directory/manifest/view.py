@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from lanceyard.catalog.directory.layout import MANIFEST
-from lanceyard.catalog.directory.manifest.table import Commit, FileKey, Homes, ManifestTable
+from lanceyard.catalog.directory.manifest.homes import FileKey, Homes
+from lanceyard.catalog.directory.manifest.table import Commit, ManifestTable
 from lanceyard.catalog.directory.manifest.versions import VersionFiles
 from lanceyard.catalog.snapshot import Edit, Row, Snapshot, parent_id
 from lanceyard.errors import InternalError
@@ -46,6 +47,11 @@ class View:
         self._next_exists: Callable[[], bool] = bool
         self._listed_at = float("-inf")
         self._glimpses = 0
+
+    @property
+    def held(self) -> ManifestTable | None:
+        """The version that the last answer was about."""
+        return self._table
 
     def is_indexed(self) -> bool:
         """Whether the newest state is at hand without reading."""
@@ -94,14 +100,12 @@ class View:
         return self._look()
 
     def advance(self, base: ManifestTable, commit: Commit, edit: Edit) -> None:
-        """Take over a commit of our own, if nobody moved the view meanwhile."""
-        harmless = range(base.version + 1, commit.table.version)
-        if self._table is not base:
+        """Take over a commit of our own, if nobody moved rows, or the view, meanwhile."""
+        between = range(base.version + 1, commit.table.version)
+        if self._table is not base or not all(map(commit.table.moves_no_rows, between)):
             return
         if self._indexed != base.version or self._snapshot is None:
             self._hold(commit.table, [], ours=True)
-            return
-        if not all(commit.table.moves_no_rows(version) for version in harmless):
             return
         for key in self.homes.keys - {f.key for f in commit.table.fragments}:
             self.homes.forget(key)
