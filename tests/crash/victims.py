@@ -17,7 +17,7 @@ from typing import Any
 
 from lance_namespace.errors import LanceNamespaceError
 
-from lanceyard.namespace.operations import Namespace
+from lanceyard.namespace import Namespace
 from tests.crash.wreck import OPERATIONS, open_namespace, stream
 
 PATIENCE = 30.0

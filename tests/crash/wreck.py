@@ -17,7 +17,7 @@ import pyarrow as pa
 from lance_namespace.errors import LanceNamespaceError
 
 from lanceyard.catalog.directory import open_catalog
-from lanceyard.namespace.operations import Namespace
+from lanceyard.namespace import Namespace
 from lanceyard.settings import DirectorySettings, Durability
 from lanceyard.storage.base import Store
 from lanceyard.storage.failing import Crash, FailingStore, Moment

@@ -9,7 +9,7 @@ import lance
 import pytest
 
 from lanceyard.catalog.directory import open_catalog
-from lanceyard.namespace.operations import Namespace
+from lanceyard.namespace import Namespace
 from lanceyard.settings import DirectorySettings, Durability
 from tests.races.arena import WINDOW, Clock, Step, call
 

@@ -12,7 +12,7 @@ from lance import LanceDataset, LanceOperation
 from lance.fragment import write_fragments
 
 from lanceyard.catalog.directory import open_catalog
-from lanceyard.namespace.operations import Namespace
+from lanceyard.namespace import Namespace
 from lanceyard.settings import DirectorySettings, Durability
 from tests.races.arena import WINDOW, Client, Clock, Step, call, manifest_rows, read
 

@@ -3,8 +3,8 @@
 from lanceyard.namespace.implementations import (
     DirectoryNamespace,
     MemoryNamespace,
+    Namespace,
     connect,
 )
-from lanceyard.namespace.operations import Namespace
 
 __all__ = ["DirectoryNamespace", "MemoryNamespace", "Namespace", "connect"]

@@ -9,7 +9,7 @@ from lance_namespace import DescribeTableRequest, DescribeTableResponse
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, TableEntry
 from lanceyard.identifier import Identifier
-from lanceyard.namespace import tables
+from lanceyard.namespace import datasets
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -70,18 +70,18 @@ def _open(
     catalog: Catalog, identifier: Identifier, entry: TableEntry, request: DescribeTableRequest
 ) -> LanceDataset | None:
     try:
-        dataset = tables.open_table(identifier, entry, catalog.storage_options)
+        dataset = datasets.open_table(identifier, entry, catalog.storage_options)
     except errors.InvalidTableStateError:
         asked = request.version is not None or request.tag or request.branch
         if request.load_detailed_metadata or asked:
             raise
         return None  # only its properties were wanted, and what is no Lance table has none
     if request.tag is not None:
-        return tables.open_tag(dataset, identifier, request.tag)
+        return datasets.open_tag(dataset, identifier, request.tag)
     if request.branch is not None:
-        return tables.open_branch(dataset, identifier, request.branch, request.version)
+        return datasets.open_branch(dataset, identifier, request.branch, request.version)
     if request.version is not None:
-        return tables.open_version(dataset, identifier, request.version)
+        return datasets.open_version(dataset, identifier, request.version)
     return dataset
 
 

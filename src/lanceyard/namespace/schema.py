@@ -42,18 +42,19 @@ def _type(kind: pa.DataType) -> dict[str, Any]:
     if pa.types.is_fixed_size_binary(kind):
         return {"type": "fixed_size_binary", "length": kind.byte_width}
     if kind.num_fields:
-        children = [_field(kind.field(i)) for i in range(kind.num_fields)]
-        if pa.types.is_map(kind):
-            entries = pa.field("entries", pa.struct([kind.key_field, kind.item_field]), False)
-            children = [_field(entries)]
-        size = {"length": kind.list_size} if pa.types.is_fixed_size_list(kind) else {}
-        return {"type": str(kind).partition("<")[0], "fields": children, **size} | _nested(kind)
+        return _nested_type(kind)
     name = str(kind).partition("[")[0]
     return {"type": NAMES.get(name, name)}
 
 
-def _nested(kind: pa.DataType) -> dict[str, str]:
-    return {"type": "fixed_size_list"} if pa.types.is_fixed_size_list(kind) else {}
+def _nested_type(kind: pa.DataType) -> dict[str, Any]:
+    children = [_field(kind.field(i)) for i in range(kind.num_fields)]
+    if pa.types.is_map(kind):
+        entries = pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)
+        children = [_field(entries)]
+    if pa.types.is_fixed_size_list(kind):
+        return {"type": "fixed_size_list", "fields": children, "length": kind.list_size}
+    return {"type": str(kind).partition("<")[0], "fields": children}
 
 
 def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str] | None:

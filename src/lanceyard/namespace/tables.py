@@ -1,251 +1,251 @@
-"""Tables: what the namespace does with a Lance table itself, through pylance."""
+"""The operations on tables as objects of a catalog, over any catalog."""
 
 from __future__ import annotations
 
-import io
-import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from lance_namespace import (
+    CreateTableRequest,
+    CreateTableResponse,
+    DeclareTableRequest,
+    DeclareTableResponse,
+    DeregisterTableRequest,
+    DeregisterTableResponse,
+    DescribeTableRequest,
+    DescribeTableResponse,
+    DropTableRequest,
+    DropTableResponse,
+    ListTablesRequest,
+    ListTablesResponse,
+    RegisterTableRequest,
+    RegisterTableResponse,
+    RenameTableRequest,
+    RenameTableResponse,
+    TableExistsRequest,
+    TableExistsResponse,
+)
 
 from lanceyard import errors
-from lanceyard.catalog.base import TableEntry
+from lanceyard.catalog.base import Page, TableEntry, is_protected
 from lanceyard.identifier import Identifier
-
-OVERWRITES = 20
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from lance import LanceDataset
-
-
-def open_table(
-    identifier: Identifier, entry: TableEntry, options: Mapping[str, str], **reference: Any
-) -> LanceDataset:
-    """Open a table, at a version or the latest.
-
-    Raises
-    ------
-    InvalidTableStateError
-        What lies at the location is no Lance table.
-    """
-    import lance
-
-    try:
-        return lance.dataset(entry.location, storage_options=dict(options) or None, **reference)
-    except (ValueError, OSError) as cause:
-        if isinstance(cause, PermissionError) or "ermission denied" in str(cause):
-            raise errors.PermissionDeniedError(
-                f"cannot open table {identifier}: {cause}"
-            ) from cause
-        raise errors.InvalidTableStateError(
-            f"table {identifier} at {entry.location} cannot be opened as a Lance table: {cause}"
-        ) from cause
+from lanceyard.namespace import datasets, paging
+from lanceyard.namespace.describe import describe
+from lanceyard.namespace.operations import Operations, operation
+from lanceyard.namespace.requests import (
+    AlterRequest,
+    AlterResponse,
+    CreateMode,
+    RegisterMode,
+    read_choice,
+    read_page,
+    read_request,
+    read_table_id,
+)
 
 
-def open_version(dataset: LanceDataset, identifier: Identifier, version: int) -> LanceDataset:
-    """Another version of an open table. Raises `TableVersionNotFoundError`."""
-    try:
-        return dataset.checkout_version(version)
-    except (ValueError, OSError, RuntimeError) as cause:
-        raise errors.TableVersionNotFoundError(
-            f"table {identifier} has no version {version}"
-        ) from cause
+class TableOperations(Operations):
+    """Declare, create, register, list, describe, alter, rename, deregister and drop tables."""
 
+    @operation
+    def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
+        """List the names of the tables directly below a namespace."""
+        request = read_request(ListTablesRequest, request)
+        parent = Identifier.parse(request.id)
+        page = read_page(request.page_token, request.limit)
 
-def open_tag(dataset: LanceDataset, identifier: Identifier, tag: str) -> LanceDataset:
-    """The version of an open table that a tag names. Raises `TableTagNotFoundError`."""
-    if tag not in dataset.tags.list():
-        raise errors.TableTagNotFoundError(f"table {identifier} has no tag {tag!r}")
-    return dataset.checkout_version(tag)
+        fetch = partial(self._catalog.list_tables, parent)
+        if request.include_declared is False:
+            created = paging.keep(fetch, lambda name: self._has_data(parent.child(name)))
+            names, token = paging.cut(created, page)
+        else:
+            names, token = paging.cut(fetch, page)
+        return ListTablesResponse(tables=names, page_token=token)
 
+    @operation
+    def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
+        """List the identifiers of all tables of the catalog, names joined by ``$``."""
+        request = read_request(ListTablesRequest, request)
+        page = read_page(request.page_token, request.limit)
 
-def open_branch(
-    dataset: LanceDataset, identifier: Identifier, branch: str, version: int | None
-) -> LanceDataset:
-    """The head, or a version, of a branch of an open table. Raises `TableBranchNotFoundError`."""
-    if branch == "main":
-        return dataset if version is None else open_version(dataset, identifier, version)
-    if branch not in dataset.branches.list():
-        raise errors.TableBranchNotFoundError(f"table {identifier} has no branch {branch!r}")
-    try:
-        return dataset.checkout_version((branch, version))
-    except (ValueError, OSError, RuntimeError) as cause:
-        raise errors.TableVersionNotFoundError(
-            f"branch {branch!r} of table {identifier} has no version {version}"
-        ) from cause
+        def fetch(part: Page) -> list[str]:
+            return [identifier.object_id for identifier in self._catalog.list_all_tables(part)]
 
+        if request.include_declared is False:
+            created = paging.keep(fetch, lambda i: self._has_data(Identifier.from_object_id(i)))
+            names, token = paging.cut(created, page)
+        else:
+            names, token = paging.cut(fetch, page)
+        return ListTablesResponse(tables=names, page_token=token)
 
-def alter_metadata(
-    identifier: Identifier,
-    entry: TableEntry,
-    options: Mapping[str, str],
-    put: Mapping[str, str],
-    unset: Collection[str],
-) -> Mapping[str, str]:
-    """Put and unset properties in the metadata of a Lance table, where the catalog keeps none."""
-    dataset = open_table(identifier, entry, options)
-    updates: dict[str, str | None] = {**put, **dict.fromkeys(unset)}
-    dataset.update_metadata(updates)
-    return dict(dataset.metadata)
-
-
-class StreamWriter:
-    """Writes an Arrow stream as the content of a table, once."""
-
-    def __init__(
-        self,
-        identifier: Identifier,
-        stream: pa.RecordBatchReader,
-        properties: Mapping[str, str],
-        options: Mapping[str, str],
-    ) -> None:
-        """Take a stream that was not read yet; `properties` go into the Lance metadata."""
-        self._identifier = identifier
-        self._stream = stream
-        self._properties: dict[str, str | None] = dict(properties)
-        self._options = dict(options) or None
-        self.version: int | None = None
-
-    def __call__(self, location: str, *, replace: bool) -> list[str]:
-        """Write a location, as a `TableWriter` of a catalog does."""
-        from lance.fragment import write_fragments
-
-        fragments: list[Any] = []
-        try:
-            with written_errors(self._identifier):
-                mode = "overwrite" if replace else "create"
-                fragments = write_fragments(
-                    self._stream, location, mode=mode, storage_options=self._options
-                )
-            dataset = self._commit(location, fragments, replace=replace)
-        except OSError as cause:
-            self._discard(location, fragments)
-            if not replace and _has_versions(location, self._options):
-                raise errors.table_exists(self._identifier, "another writer was faster") from cause
-            raise
-        updates = {**dict.fromkeys(dataset.metadata), **self._properties}
-        if updates:
-            dataset.update_metadata(updates)
-        self.version = dataset.version
-        return [f"data/{file.path}" for fragment in fragments for file in fragment.files]
-
-    def _commit(self, location: str, fragments: list[Any], *, replace: bool) -> LanceDataset:
-        """Commit as the first version, or as the next one, whichever that is by then.
-
-        `write_dataset(mode="create")` lets several creators win; this lets exactly one.
-        """
-        import lance
-        from lance import LanceDataset, LanceOperation
-        from lance.commit import CommitConflictError
-
-        operation = LanceOperation.Overwrite(self._stream.schema, fragments)
-        for _ in range(OVERWRITES):
-            target: Any = location
-            read_version = None
-            if replace:
-                target = lance.dataset(location, storage_options=self._options)
-                read_version = target.version
-            try:
-                return LanceDataset.commit(
-                    target,
-                    operation,
-                    read_version=read_version,
-                    max_retries=0,
-                    storage_options=self._options,
-                )
-            except CommitConflictError:
-                if not replace:
-                    raise
-        raise errors.ConcurrentModificationError(
-            f"other writers kept committing to table {self._identifier}; try again"
+    @operation
+    def declare_table(self, request: DeclareTableRequest) -> DeclareTableResponse:
+        """Reserve a table's name and location, without data."""
+        request = read_request(DeclareTableRequest, request)
+        identifier = read_table_id(request.id)
+        properties = request.properties or {}
+        entry = self._catalog.declare_table(identifier, request.location, properties)
+        return DeclareTableResponse(
+            location=entry.location,
+            storage_options=self._options(),
+            properties=dict(entry.properties or {}),
         )
 
-    def _discard(self, location: str, fragments: Iterable[Any]) -> None:
-        """Delete the data files of a commit that did not land."""
-        if "://" in location:
-            return  # on an object store they are left to repair
-        for fragment in fragments:
-            for file in fragment.files:
-                path = os.path.join(location, "data", file.path)
-                if os.path.exists(path):
-                    os.unlink(path)
+    @operation
+    def create_table(self, request: CreateTableRequest, request_data: Any) -> CreateTableResponse:
+        """Create a table from an Arrow IPC stream: bytes, a file, or an iterable of bytes.
 
+        The stream is written as it is read. One without batches makes an empty table.
+        """
+        request = read_request(CreateTableRequest, request)
+        mode = read_choice(CreateMode, request.mode, CreateMode.CREATE)
+        identifier = read_table_id(request.id)
+        if mode is CreateMode.EXIST_OK:
+            existing = self._existing(identifier)
+            if existing is not None:
+                return self._kept(identifier, existing)
+        properties = request.properties or {}
+        options = {**self._catalog.storage_options, **(request.storage_options or {})}
+        stream = datasets.read_stream(identifier, request_data)
+        content = datasets.StreamWriter(identifier, stream, properties, options)
+        replace = mode is CreateMode.OVERWRITE
+        if replace and is_protected(self._lance_properties(identifier)):
+            raise errors.protected(identifier)
+        try:
+            entry = self._catalog.create_table(identifier, properties, content, replace=replace)
+        except errors.TableAlreadyExistsError:
+            existing = self._existing(identifier) if mode is CreateMode.EXIST_OK else None
+            if existing is None:
+                raise
+            return self._kept(identifier, existing)
+        return CreateTableResponse(
+            location=entry.location,
+            version=content.version,
+            storage_options=self._options(),
+            properties=dict(properties if entry.properties is None else entry.properties),
+        )
 
-def read_stream(identifier: Identifier, body: Any) -> pa.RecordBatchReader:
-    """Open the body of a request as an Arrow stream; batches are read as they come.
+    @operation
+    def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
+        """Give what lies at a location inside the root a name."""
+        request = read_request(RegisterTableRequest, request)
+        mode = read_choice(RegisterMode, request.mode, RegisterMode.CREATE)
+        identifier = read_table_id(request.id)
+        replace = mode is RegisterMode.OVERWRITE
+        entry = self._catalog.register_table(
+            identifier, request.location, request.properties or {}, replace=replace
+        )
+        kept = entry.properties
+        if kept is None:
+            kept = self._lance_properties(identifier)
+        return RegisterTableResponse(location=entry.location, properties=dict(kept))
 
-    Raises
-    ------
-    InvalidInputError
-        The body is empty or no Arrow IPC stream.
-    """
-    import pyarrow as pa
+    @operation
+    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
+        """Return a table's location and properties; schema, version and statistics if asked for."""
+        request = read_request(DescribeTableRequest, request)
+        identifier = read_table_id(request.id)
+        entry = self._catalog.describe_table(identifier)
+        return describe(self._catalog, identifier, entry, request)
 
-    try:
-        return pa.ipc.open_stream(_file(body))
-    except (pa.ArrowInvalid, OSError, TypeError) as cause:
-        raise errors.InvalidInputError(
-            f"the data for table {identifier} is not an Arrow IPC stream: {cause}"
-        ) from cause
+    @operation
+    def table_exists(self, request: TableExistsRequest) -> TableExistsResponse:
+        """Raise `TableNotFoundError` unless a table, or its version, exists."""
+        request = read_request(TableExistsRequest, request)
+        identifier = read_table_id(request.id)
+        entry = self._catalog.describe_table(identifier)
+        if request.version is not None:
+            asked = DescribeTableRequest(id=request.id, version=request.version)
+            describe(self._catalog, identifier, entry, asked)
+        return TableExistsResponse()
 
+    @operation
+    def deregister_table(self, request: DeregisterTableRequest) -> DeregisterTableResponse:
+        """Take a table out of the catalog and keep its files."""
+        request = read_request(DeregisterTableRequest, request)
+        identifier = read_table_id(request.id)
+        kept = self._lance_properties(identifier)
+        entry = self._catalog.deregister_table(identifier)
+        return DeregisterTableResponse(
+            id=list(identifier),
+            location=entry.location,
+            properties=dict(kept if entry.properties is None else entry.properties),
+        )
 
-@contextmanager
-def written_errors(identifier: Identifier) -> Iterator[None]:
-    """Tell data that cannot be written (13) from storage that cannot be written to."""
-    import pyarrow as pa
+    @operation
+    def drop_table(self, request: DropTableRequest) -> DropTableResponse:
+        """Take a table out of the catalog and delete its files."""
+        request = read_request(DropTableRequest, request)
+        identifier = read_table_id(request.id)
+        kept = self._lance_properties(identifier)
+        if is_protected(kept):
+            raise errors.protected(identifier)
+        entry = self._catalog.drop_table(identifier)
+        return DropTableResponse(
+            id=list(identifier),
+            location=entry.location,
+            properties=dict(kept if entry.properties is None else entry.properties),
+        )
 
-    try:
-        yield
-    except (pa.ArrowInvalid, ValueError, NotImplementedError) as cause:
-        raise errors.InvalidInputError(
-            f"the data for table {identifier} cannot be written: {cause}"
-        ) from cause
-    except OSError as cause:
-        # An error in the stream itself reaches us through Rust as a plain OSError.
-        if "Arrow" in str(cause) or "Invalid" in str(cause) or "Schema" in str(cause):
-            raise errors.InvalidInputError(
-                f"the data for table {identifier} cannot be written: {cause}"
-            ) from cause
-        raise
+    @operation
+    def rename_table(self, request: RenameTableRequest) -> RenameTableResponse:
+        """Give a table another name, and another namespace if one is given."""
+        request = read_request(RenameTableRequest, request)
+        identifier = read_table_id(request.id)
+        parent = identifier.parent
+        if request.new_namespace_id is not None:
+            parent = Identifier.parse(request.new_namespace_id)
+        self._catalog.rename_table(identifier, parent.child(request.new_table_name))
+        return RenameTableResponse()
 
+    @operation
+    def alter_table(self, request: AlterRequest) -> AlterResponse:
+        """Put and unset properties of a table: an extension of the specification."""
+        request = read_request(AlterRequest, request)
+        identifier = read_table_id(request.id)
+        properties = self._catalog.alter_table(identifier, request.put, request.unset)
+        if properties is None:
+            entry = self._catalog.describe_table(identifier)
+            properties = datasets.alter_metadata(
+                identifier, entry, self._catalog.storage_options, request.put, request.unset
+            )
+        return AlterResponse(properties=dict(properties))
 
-def _file(body: Any) -> Any:
-    import pyarrow as pa
+    def _options(self) -> dict[str, str] | None:
+        return dict(self._catalog.storage_options) or None
 
-    if hasattr(body, "read"):
-        return body
-    if isinstance(body, (bytes, bytearray, memoryview, pa.Buffer)):
-        return pa.py_buffer(body)
-    return io.BufferedReader(_Chunks(iter(body)))
+    def _existing(self, identifier: Identifier) -> TableEntry | None:
+        """A table that has data, or None."""
+        try:
+            entry = self._catalog.describe_table(identifier)
+        except errors.TableNotFoundError:
+            return None
+        return None if self._catalog.is_declared(entry) else entry
 
+    def _has_data(self, identifier: Identifier) -> bool:
+        """Whether a listed table has data; one that was dropped since has none."""
+        try:
+            return self._existing(identifier) is not None
+        except errors.NamespaceNotFoundError:
+            return False
 
-class _Chunks(io.RawIOBase):
-    """An iterable of bytes as a file that is read once, forwards."""
+    def _kept(self, identifier: Identifier, entry: TableEntry) -> CreateTableResponse:
+        """The answer for a table that exists already and is kept."""
+        dataset = datasets.open_table(identifier, entry, self._catalog.storage_options)
+        return CreateTableResponse(
+            location=entry.location,
+            version=dataset.version,
+            storage_options=self._options(),
+            properties=dict(dataset.metadata if entry.properties is None else entry.properties),
+        )
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: Any) -> int:
-        while not self._rest:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                return 0
-            self._rest = bytes(chunk)
-        size = min(len(target), len(self._rest))
-        target[:size], self._rest = self._rest[:size], self._rest[size:]
-        return size
-
-
-def _has_versions(location: str, options: dict[str, str] | None) -> bool:
-    import lance
-
-    try:
-        lance.dataset(location, storage_options=options)
-    except (ValueError, OSError):
-        return False
-    return True
+    def _lance_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        """The properties of a table whose catalog keeps none; {} where it does, or has no table."""
+        try:
+            entry = self._catalog.describe_table(identifier)
+            if entry.properties is not None or self._catalog.is_declared(entry):
+                return {}
+            return datasets.open_table(identifier, entry, self._catalog.storage_options).metadata
+        except (errors.TableNotFoundError, errors.InvalidTableStateError):
+            return {}

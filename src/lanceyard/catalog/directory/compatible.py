@@ -22,6 +22,7 @@ from lanceyard.storage.base import Store
 _T = TypeVar("_T")
 
 VISIBLE = (State.DECLARED, State.PRESENT)
+HIDDEN = (State.DEREGISTERED, State.DROPPING)
 
 
 class CompatibleCatalog(Catalog):
@@ -122,6 +123,10 @@ class CompatibleCatalog(Catalog):
         """Create a root table, in its own directory unless its row says otherwise."""
         row = self._hashed.manifest.find(identifier)
         state = self._listing.state(own)
+        if row is not None and state in HIDDEN and self._store.has_locks:
+            # We hold the directory, so whoever hid it crashed before it removed the row.
+            self._listing.show(own)
+            state = self._listing.state(own)
         if row is not None and (row.location != own or state is State.DECLARED):
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         if state is State.PRESENT:

@@ -193,8 +193,9 @@ class ListingCatalog(Catalog):
         return self._store.put_if_absent(f"{path}/{layout.DEREGISTERED}", content)
 
     def show(self, path: str) -> None:
-        """Take the mark of `hide` off."""
-        self._store.delete(f"{path}/{layout.DEREGISTERED}")
+        """Take the marks of `hide`, and of a drop that came to nothing, off."""
+        for marker in layout.DROP_MARKERS:
+            self._store.delete(f"{path}/{marker}")
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
@@ -233,7 +234,6 @@ class ListingCatalog(Catalog):
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
         except (OSError, errors.LanceNamespaceError) as failure:
             if layout.has_data(self._store, path) and not _may_have_landed(failure):
-                self._store.delete(claim)
                 self.show(path)
             raise
 

@@ -1,0 +1,251 @@
+"""Datasets: what the namespace does with a Lance table itself, through pylance."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lanceyard import errors
+from lanceyard.catalog.base import TableEntry
+from lanceyard.identifier import Identifier
+
+OVERWRITES = 20
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from lance import LanceDataset
+
+
+def open_table(
+    identifier: Identifier, entry: TableEntry, options: Mapping[str, str], **reference: Any
+) -> LanceDataset:
+    """Open a table, at a version or the latest.
+
+    Raises
+    ------
+    InvalidTableStateError
+        What lies at the location is no Lance table.
+    """
+    import lance
+
+    try:
+        return lance.dataset(entry.location, storage_options=dict(options) or None, **reference)
+    except (ValueError, OSError) as cause:
+        if isinstance(cause, PermissionError) or "ermission denied" in str(cause):
+            raise errors.PermissionDeniedError(
+                f"cannot open table {identifier}: {cause}"
+            ) from cause
+        raise errors.InvalidTableStateError(
+            f"table {identifier} at {entry.location} cannot be opened as a Lance table: {cause}"
+        ) from cause
+
+
+def open_version(dataset: LanceDataset, identifier: Identifier, version: int) -> LanceDataset:
+    """Another version of an open table. Raises `TableVersionNotFoundError`."""
+    try:
+        return dataset.checkout_version(version)
+    except (ValueError, OSError, RuntimeError) as cause:
+        raise errors.TableVersionNotFoundError(
+            f"table {identifier} has no version {version}"
+        ) from cause
+
+
+def open_tag(dataset: LanceDataset, identifier: Identifier, tag: str) -> LanceDataset:
+    """The version of an open table that a tag names. Raises `TableTagNotFoundError`."""
+    if tag not in dataset.tags.list():
+        raise errors.TableTagNotFoundError(f"table {identifier} has no tag {tag!r}")
+    return dataset.checkout_version(tag)
+
+
+def open_branch(
+    dataset: LanceDataset, identifier: Identifier, branch: str, version: int | None
+) -> LanceDataset:
+    """The head, or a version, of a branch of an open table. Raises `TableBranchNotFoundError`."""
+    if branch == "main":
+        return dataset if version is None else open_version(dataset, identifier, version)
+    if branch not in dataset.branches.list():
+        raise errors.TableBranchNotFoundError(f"table {identifier} has no branch {branch!r}")
+    try:
+        return dataset.checkout_version((branch, version))
+    except (ValueError, OSError, RuntimeError) as cause:
+        raise errors.TableVersionNotFoundError(
+            f"branch {branch!r} of table {identifier} has no version {version}"
+        ) from cause
+
+
+def alter_metadata(
+    identifier: Identifier,
+    entry: TableEntry,
+    options: Mapping[str, str],
+    put: Mapping[str, str],
+    unset: Collection[str],
+) -> Mapping[str, str]:
+    """Put and unset properties in the metadata of a Lance table, where the catalog keeps none."""
+    dataset = open_table(identifier, entry, options)
+    updates: dict[str, str | None] = {**put, **dict.fromkeys(unset)}
+    dataset.update_metadata(updates)
+    return dict(dataset.metadata)
+
+
+class StreamWriter:
+    """Writes an Arrow stream as the content of a table, once."""
+
+    def __init__(
+        self,
+        identifier: Identifier,
+        stream: pa.RecordBatchReader,
+        properties: Mapping[str, str],
+        options: Mapping[str, str],
+    ) -> None:
+        """Take a stream that was not read yet; `properties` go into the Lance metadata."""
+        self._identifier = identifier
+        self._stream = stream
+        self._properties: dict[str, str | None] = dict(properties)
+        self._options = dict(options) or None
+        self.version: int | None = None
+
+    def __call__(self, location: str, *, replace: bool) -> list[str]:
+        """Write a location, as a `TableWriter` of a catalog does."""
+        from lance.fragment import write_fragments
+
+        fragments: list[Any] = []
+        try:
+            with written_errors(self._identifier):
+                mode = "overwrite" if replace else "create"
+                fragments = write_fragments(
+                    self._stream, location, mode=mode, storage_options=self._options
+                )
+            dataset = self._commit(location, fragments, replace=replace)
+        except OSError as cause:
+            self._discard(location, fragments)
+            if not replace and _has_versions(location, self._options):
+                raise errors.table_exists(self._identifier, "another writer was faster") from cause
+            raise
+        updates = {**dict.fromkeys(dataset.metadata), **self._properties}
+        if updates:
+            dataset.update_metadata(updates)
+        self.version = dataset.version
+        return [f"data/{file.path}" for fragment in fragments for file in fragment.files]
+
+    def _commit(self, location: str, fragments: list[Any], *, replace: bool) -> LanceDataset:
+        """Commit as the first version, or as the next one, whichever that is by then.
+
+        `write_dataset(mode="create")` lets several creators win; this lets exactly one.
+        """
+        import lance
+        from lance import LanceDataset, LanceOperation
+        from lance.commit import CommitConflictError
+
+        operation = LanceOperation.Overwrite(self._stream.schema, fragments)
+        for _ in range(OVERWRITES):
+            target: Any = location
+            read_version = None
+            if replace:
+                target = lance.dataset(location, storage_options=self._options)
+                read_version = target.version
+            try:
+                return LanceDataset.commit(
+                    target,
+                    operation,
+                    read_version=read_version,
+                    max_retries=0,
+                    storage_options=self._options,
+                )
+            except CommitConflictError:
+                if not replace:
+                    raise
+        raise errors.ConcurrentModificationError(
+            f"other writers kept committing to table {self._identifier}; try again"
+        )
+
+    def _discard(self, location: str, fragments: Iterable[Any]) -> None:
+        """Delete the data files of a commit that did not land."""
+        if "://" in location:
+            return  # on an object store they are left to repair
+        for fragment in fragments:
+            for file in fragment.files:
+                path = os.path.join(location, "data", file.path)
+                if os.path.exists(path):
+                    os.unlink(path)
+
+
+def read_stream(identifier: Identifier, body: Any) -> pa.RecordBatchReader:
+    """Open the body of a request as an Arrow stream; batches are read as they come.
+
+    Raises
+    ------
+    InvalidInputError
+        The body is empty or no Arrow IPC stream.
+    """
+    import pyarrow as pa
+
+    try:
+        return pa.ipc.open_stream(_file(body))
+    except (pa.ArrowInvalid, OSError, TypeError) as cause:
+        raise errors.InvalidInputError(
+            f"the data for table {identifier} is not an Arrow IPC stream: {cause}"
+        ) from cause
+
+
+@contextmanager
+def written_errors(identifier: Identifier) -> Iterator[None]:
+    """Tell data that cannot be written (13) from storage that cannot be written to."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowInvalid, ValueError, NotImplementedError) as cause:
+        raise errors.InvalidInputError(
+            f"the data for table {identifier} cannot be written: {cause}"
+        ) from cause
+    except OSError as cause:
+        # An error in the stream itself reaches us through Rust as a plain OSError.
+        if "Arrow" in str(cause) or "Invalid" in str(cause) or "Schema" in str(cause):
+            raise errors.InvalidInputError(
+                f"the data for table {identifier} cannot be written: {cause}"
+            ) from cause
+        raise
+
+
+def _file(body: Any) -> Any:
+    import pyarrow as pa
+
+    if hasattr(body, "read"):
+        return body
+    if isinstance(body, (bytes, bytearray, memoryview, pa.Buffer)):
+        return pa.py_buffer(body)
+    return io.BufferedReader(_Chunks(iter(body)))
+
+
+class _Chunks(io.RawIOBase):
+    """An iterable of bytes as a file that is read once, forwards."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = bytes(chunk)
+        size = min(len(target), len(self._rest))
+        target[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+def _has_versions(location: str, options: dict[str, str] | None) -> bool:
+    import lance
+
+    try:
+        lance.dataset(location, storage_options=options)
+    except (ValueError, OSError):
+        return False
+    return True
