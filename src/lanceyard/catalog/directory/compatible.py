@@ -123,7 +123,8 @@ class CompatibleCatalog(Catalog):
         """Create a root table, in its own directory unless its row says otherwise."""
         row = self._hashed.manifest.find(identifier)
         state = self._listing.state(own)
-        if row is not None and state in HIDDEN and self._store.has_locks:
+        crashed = row is not None and row.location == own and state in HIDDEN
+        if crashed and self._store.has_locks:
             # We hold the directory, so whoever hid it crashed before it removed the row.
             self._listing.show(own)
             state = self._listing.state(own)
