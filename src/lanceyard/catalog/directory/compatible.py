@@ -340,12 +340,11 @@ class CompatibleCatalog(Catalog):
 
     def _unlisted(self, after: str | None) -> Iterator[str]:
         """The names of root tables that only their directories tell of, sorted."""
-        names = self._listing.list_tables(Identifier(), Page(after))
-        paths = {name: layout.named_directory(name) for name in names}
+        paths = {name: layout.named_directory(name) for name in self._listing.names(after)}
         unlisted = self._hashed.manifest.read(
-            lambda state: {name for name, path in paths.items() if _is_unlisted(state, path)}
+            lambda state: [name for name, path in paths.items() if _is_unlisted(state, path)]
         )
-        return (name for name in names if name in unlisted)
+        return self._listing.existing(unlisted)
 
     def _free_path(self, identifier: Identifier, own: str) -> str | None:
         """The directory of a new root table: its own, or None (a hashed one) beside a tombstone."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
 
 from lanceyard import errors
@@ -83,8 +84,8 @@ class ListingCatalog(Catalog):
 
     def list_tables(self, parent: Identifier, page: Page) -> list[str]:
         _require_root(parent)
-        names = sorted(name for name in self._names() if page.after is None or name > page.after)
-        return list(self._existing(names, page.limit))
+        existing = self.existing(self.names(page.after))
+        return list(itertools.islice(existing, page.limit))
 
     def list_all_tables(self, page: Page) -> list[Identifier]:
         return [Identifier((name,)) for name in self.list_tables(Identifier(), page)]
@@ -306,20 +307,20 @@ class ListingCatalog(Catalog):
         if state is not State.ABSENT:
             raise errors.table_exists(identifier)
 
-    def _names(self) -> Iterator[str]:
-        for entry in self._store.entries(""):
-            name = layout.table_name(entry.name, bare=self._bare)
-            if entry.is_directory and name is not None:
-                yield name
+    def names(self, after: str | None) -> list[str]:
+        """The names of directories that may be tables, sorted; one listing of the root."""
+        found = (
+            layout.table_name(entry.name, bare=self._bare)
+            for entry in self._store.entries("")
+            if entry.is_directory
+        )
+        return sorted(name for name in found if name is not None and (not after or name > after))
 
-    def _existing(self, names: list[str], limit: int | None) -> Iterator[str]:
-        found = 0
+    def existing(self, names: Iterable[str]) -> Iterator[str]:
+        """Those of some names that are tables, looked at one by one."""
         for name in names:
-            if found == limit:
-                return
-            state = self.state(layout.named_directory(name, bare=self._bare))
-            if state in (State.DECLARED, State.PRESENT):
-                found += 1
+            path = layout.named_directory(name, bare=self._bare)
+            if self.state(path) in (State.DECLARED, State.PRESENT):
                 yield name
 
     def _require_own(self, path: str, location: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 import uuid
 import weakref
@@ -65,6 +66,7 @@ class Manifest:
         self._view = View(self._store, self._files, window=self._window, clock=self._clock)
         self._group = Group(self._relay.land)
         self._upkeep = Upkeep(self._store, self._files, window=self._window, clock=self._clock)
+        self._landing = threading.Lock()
 
     def read(self, ask: Callable[[Snapshot], _A]) -> _A:
         """Ask something of the newest state. The snapshot must not be kept."""
@@ -102,13 +104,30 @@ class Manifest:
         """Finish background work."""
         self._upkeep.close()
 
+    def pause(self) -> None:
+        """Wait until no thread is inside Lance, and keep all out; `resume` lets them in again.
+
+        A fork in the middle of its native code would crash the child.
+        """
+        self._landing.acquire()
+        self._upkeep.at_work.acquire()
+        self._view.lock.acquire()
+
+    def resume(self) -> None:
+        """End a `pause`, in the thread that made it."""
+        self._view.lock.release()
+        self._upkeep.at_work.release()
+        self._landing.release()
+
     def _carry_out(self, tickets: Sequence[Ticket], announce: Callable[[], None]) -> None:
         """Settle a batch of tickets, in one commit; `announce` is called right before it."""
         deadline = time.monotonic() + PATIENCE
         backoff = 0.001
         while True:
             try:
-                if self._try_to_land([t for t in tickets if t.is_wanted()], announce):
+                with self._landing:
+                    landed = self._try_to_land([t for t in tickets if t.is_wanted()], announce)
+                if landed:
                     self._upkeep.poke()
                     return
             except ConflictError as conflict:
@@ -266,9 +285,23 @@ class Manifest:
 _ALL: weakref.WeakSet[Manifest] = weakref.WeakSet()
 
 
+_PAUSED: list[Manifest] = []
+
+
+def _pause_all() -> None:
+    for manifest in sorted(_ALL, key=id):
+        manifest.pause()
+        _PAUSED.append(manifest)
+
+
+def _resume_all() -> None:
+    while _PAUSED:
+        _PAUSED.pop().resume()
+
+
 def _reset_all() -> None:
-    for manifest in list(_ALL):
-        manifest.reset()
+    while _PAUSED:
+        _PAUSED.pop().reset()
 
 
-os.register_at_fork(after_in_child=_reset_all)
+os.register_at_fork(before=_pause_all, after_in_parent=_resume_all, after_in_child=_reset_all)

@@ -13,15 +13,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lanceyard.catalog.changes import Outcome, from_json
+from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.group import Ticket
 from lanceyard.catalog.directory.manifest.lock import FileLock, is_held
 from lanceyard.catalog.snapshot import Row
 from lanceyard.errors import ErrorCode, LanceNamespaceError, UnknownOutcomeError, from_error_code
+
+INTENTS = f"{MANIFEST}/_lanceyard/intents"
+ABANDONED = 60.0
 
 
 class Intent:
@@ -132,9 +137,19 @@ def claim_all(folder: str) -> list[Claim]:
     return claims
 
 
+def sweep(folder: str) -> None:
+    """Remove what processes that were killed left behind."""
+    for name in _names(folder):
+        path = os.path.join(folder, name)
+        with contextlib.suppress(FileNotFoundError):
+            old = time.time() - os.stat(path).st_mtime > ABANDONED
+            if old and not is_held(path):
+                os.unlink(path)
+
+
 def _names(folder: str) -> Iterable[str]:
     try:
-        return os.listdir(folder)
+        return os.listdir(folder) if folder else []
     except FileNotFoundError:
         return []
 

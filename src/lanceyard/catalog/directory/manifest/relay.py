@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.group import Ticket
-from lanceyard.catalog.directory.manifest.intents import Claim, Intent, claim_all
+from lanceyard.catalog.directory.manifest.intents import INTENTS, Claim, Intent, claim_all
 from lanceyard.catalog.directory.manifest.lock import FileLock
 from lanceyard.storage.base import Store
 
 LOCK = f"{MANIFEST}/_lanceyard/lock"
-INTENTS = f"{MANIFEST}/_lanceyard/intents"
 PATIENCE = 5.0
 FIRST_PAUSE = 0.0002
 LONGEST_PAUSE = 0.002

@@ -13,6 +13,7 @@ from typing import Any
 from lance import LanceDataset
 
 from lanceyard.catalog.directory.layout import MANIFEST
+from lanceyard.catalog.directory.manifest.intents import INTENTS, sweep
 from lanceyard.catalog.directory.manifest.table import ConflictError, ManifestTable
 from lanceyard.catalog.directory.manifest.versions import VersionFiles
 from lanceyard.errors import LanceNamespaceError
@@ -51,6 +52,8 @@ class Upkeep:
         self._files = files
         self._window = window
         self._clock = clock
+        self.at_work = threading.Lock()
+        """Held during a round."""
         self._guard = threading.Lock()
         self._wake = threading.Event()
         self._stop = threading.Event()
@@ -97,6 +100,10 @@ class Upkeep:
 
     def round(self) -> None:
         """Do what is due."""
+        with self.at_work:
+            self._round()
+
+    def _round(self) -> None:
         try:
             table = self._newest()
             if table is None:
@@ -105,6 +112,7 @@ class Upkeep:
             self._keep_note(table.dataset)
             self._keep_indexes(table.dataset)
             self._clean_up()
+            sweep(self._store.local_path(INTENTS) or "")
         except (OSError, ValueError, RuntimeError, ConflictError, LanceNamespaceError) as failure:
             # Off the write path there is no caller to tell, and the next round tries again.
             LOGGER.info("upkeep of %s was put off: %s", MANIFEST, failure)
