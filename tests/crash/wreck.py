@@ -225,8 +225,8 @@ class Shipyard:
         if operation.claims and mode != "v2":
             declared = {"$".join(operation.request["id"]): (None, {})}
             between = [before._replace(tables={**before.tables, **declared})]
-        if operation.name == "overwrite" and mode == "compat":
-            # The content is a commit of the Lance table, the properties one of the manifest.
+        if operation.name == "overwrite" and mode != "v2":
+            # Content and properties are two commits, of the Lance table or of the manifest.
             half = {"t": (after.tables["t"][0], before.tables["t"][1])}
             between = [after._replace(tables={**after.tables, **half})]
         return Expectation(operation, mode, before, after, between)

@@ -14,7 +14,7 @@ from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter, is_pr
 from lanceyard.catalog.changes import MoveTable, RemoveTable, refuse_overlap
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.hashed import HashedCatalog
-from lanceyard.catalog.directory.listing import TOMBSTONE, ListingCatalog, State
+from lanceyard.catalog.directory.listing import GONE, TOMBSTONE, ListingCatalog, State
 from lanceyard.catalog.snapshot import TABLE, Row, Snapshot
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
@@ -22,7 +22,7 @@ from lanceyard.storage.base import Store
 _T = TypeVar("_T")
 
 VISIBLE = (State.DECLARED, State.PRESENT)
-HIDDEN = (State.DEREGISTERED, State.DROPPING)
+HIDDEN = (State.DEREGISTERED, State.DROPPING, State.CREATING)
 
 
 class CompatibleCatalog(Catalog):
@@ -138,17 +138,10 @@ class CompatibleCatalog(Catalog):
             )
         elif state is not State.DECLARED and self._free_path(identifier, own) is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
-        self._listing.fill(identifier, own, writer, replace=state is State.PRESENT)
-        try:
-            entry = self._hashed.put(identifier, own, properties, replace=row is not None)
-        except errors.UnknownOutcomeError:
-            raise
-        except errors.LanceNamespaceError:
-            if state not in VISIBLE:
-                self._listing.drop_path(identifier, own)
-            raise
+        publish = partial(self._hashed.put, identifier, own, properties, replace=row is not None)
+        self._listing.fill(identifier, own, writer, state, publish)
         self._require_visible(identifier, own)
-        return entry
+        return TableEntry(self._store.location(own), dict(properties))
 
     def _refuse_overwrite(self, identifier: Identifier, row: Row | None, *, replace: bool) -> None:
         if not replace:
@@ -174,7 +167,7 @@ class CompatibleCatalog(Catalog):
                 raise errors.table_exists(identifier)
             if path != own:
                 self._refuse_directory(identifier, path)
-            if self._listing.state(path) in (State.MOVED, State.DROPPING):
+            if self._listing.state(path) in (State.MOVED, State.CREATING, State.DROPPING):
                 raise errors.InvalidInputError(f"nothing lies at location {location!r}")
             entry = self._hashed.register_table(identifier, location, properties, replace=replace)
             if path == own:
@@ -207,7 +200,7 @@ class CompatibleCatalog(Catalog):
                 self._drop_own(identifier, row, own)
                 return self._hashed.entry(identifier, row)
             if row is None and not self._hashed.is_occupied(own):
-                if self._listing.state(own) in (State.ABSENT, State.MOVED):
+                if self._listing.state(own) in GONE:
                     raise errors.table_not_found(identifier)
                 late = partial(self._drop_late_row, identifier, own)
                 self._listing.drop_path(identifier, own, late)

@@ -16,6 +16,7 @@ from lanceyard.settings import DEFAULT_WINDOW
 from lanceyard.storage.base import Store
 
 TOMBSTONE = b"moved"
+CREATING = b"creating"
 
 
 class State(Enum):
@@ -29,6 +30,12 @@ class State(Enum):
     """The table was renamed; a tombstone stays, lest an open handle bring the old name back."""
     DROPPING = "dropping"
     """Somebody is deleting it, or was when it crashed."""
+    CREATING = "creating"
+    """Somebody is writing it, or was when it crashed."""
+
+
+GONE = (State.ABSENT, State.MOVED, State.CREATING)
+"""States in which there is no table to be dropped or registered."""
 
 
 class ListingCatalog(Catalog):
@@ -121,7 +128,7 @@ class ListingCatalog(Catalog):
             state = self.state(path)
             if state is not State.DECLARED and not (state is State.PRESENT and replace):
                 self.require_free(identifier, path)
-            self.fill(identifier, path, writer, replace=state is State.PRESENT)
+            self.fill(identifier, path, writer, state)
         return self._entry(path)
 
     @contextlib.contextmanager
@@ -136,27 +143,47 @@ class ListingCatalog(Catalog):
             ) from cause
 
     def fill(
-        self, identifier: Identifier, path: str, writer: TableWriter, *, replace: bool
+        self,
+        identifier: Identifier,
+        path: str,
+        writer: TableWriter,
+        state: State,
+        publish: Callable[[], object] | None = None,
     ) -> None:
-        """Write the content of a table directory, claiming the directory first.
+        """Write the content of a table directory that is in a certain state, then publish it.
 
-        Whoever loses the race for it never deletes what lies there; a writer that fails takes
-        back only its own claim. A drop that ran meanwhile wins.
+        A new table is hidden until all is done, so that nobody sees half of it, whatever happens.
+        Content that another writer put there is left alone. A drop that ran meanwhile wins.
         """
-        claim = f"{path}/{layout.RESERVED}"
-        claimed = not replace and self._store.put_if_absent(claim, b"reserved")
+        is_new = state not in (State.DECLARED, State.PRESENT)
+        if is_new and not self.hide(path, CREATING):
+            raise errors.table_exists(identifier, "another writer was faster")
+        files: list[str] | None = None
         try:
-            files = writer(self._store.location(path), replace=replace)
-        except Exception as failure:
-            dropped = not self._store.exists(path) or self.state(path) is State.DROPPING
-            if dropped and isinstance(failure, OSError):
-                raise _dropped(identifier) from failure
-            if claimed and not layout.has_data(self._store, path):
-                self._store.delete(claim)
+            files = writer(self._store.location(path), replace=state is State.PRESENT)
+            self._store.sync_tree(path)
+            if publish is not None:
+                publish()
+        except errors.UnknownOutcomeError:
             raise
-        self._store.sync_tree(path)
-        # A drop deletes the marker that hides the directory last, so if it is not there, either no
-        # drop is under way, or one has ended and taken some of our files along.
+        except Exception as failure:
+            if is_new and (files is not None or not layout.has_data(self._store, path)):
+                self._store.delete_tree(path, last=layout.DROP_MARKERS)
+            elif is_new:
+                self.show(path)
+            elif isinstance(failure, OSError) and self.state(path) in (*GONE, State.DROPPING):
+                raise _dropped(identifier) from failure
+            raise
+        if is_new:
+            self.show(path)
+        self._require_whole(identifier, path, files)
+
+    def _require_whole(self, identifier: Identifier, path: str, files: Iterable[str]) -> None:
+        """Refuse to acknowledge a table of which a drop has taken something along.
+
+        A drop deletes the marker that hides the directory last, so if it is not there, either no
+        drop is under way, or one has ended.
+        """
         if self.state(path) is State.PRESENT:
             if all(self._store.exists(f"{path}/{file}") for file in files):
                 return
@@ -175,7 +202,7 @@ class ListingCatalog(Catalog):
         self._require_own(path, location)
         with self.holding(identifier, path):
             state = self.state(path)
-            if state in (State.ABSENT, State.MOVED, State.DROPPING):
+            if state in (*GONE, State.DROPPING):
                 raise errors.InvalidInputError(f"nothing lies at location {location!r}")
             if state is not State.DEREGISTERED and not replace:
                 raise errors.table_exists(identifier)
@@ -197,11 +224,12 @@ class ListingCatalog(Catalog):
         """Take the marks of `hide`, and of a drop that came to nothing, off."""
         for marker in layout.DROP_MARKERS:
             self._store.delete(f"{path}/{marker}")
+        self._store.sync(path)
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
         with self.holding(identifier, path):
-            if self.state(path) in (State.ABSENT, State.MOVED):
+            if self.state(path) in GONE:
                 raise errors.table_not_found(identifier)
             self.drop_path(identifier, path)
         return self._entry(path)
@@ -275,8 +303,9 @@ class ListingCatalog(Catalog):
     def _hidden_state(self, path: str) -> State:
         if self._store.exists(f"{path}/{layout.DROPPING}"):
             return State.DROPPING
-        moved = self._store.get(f"{path}/{layout.DEREGISTERED}") == TOMBSTONE
-        return State.MOVED if moved else State.DEREGISTERED
+        content = self._store.get(f"{path}/{layout.DEREGISTERED}")
+        known = {TOMBSTONE: State.MOVED, CREATING: State.CREATING}
+        return known.get(content or b"", State.DEREGISTERED)
 
     def _is_abandoned(self, claim: str) -> bool:
         """Whether whoever wrote a claim is gone: we hold the directory, or the claim is old."""
@@ -287,10 +316,11 @@ class ListingCatalog(Catalog):
     def require_free(self, identifier: Identifier, path: str) -> None:
         """Refuse a name whose directory holds something."""
         state = self.state(path)
-        if state is State.DROPPING:
-            if not self._is_abandoned(f"{path}/{layout.DROPPING}"):
+        if state in (State.DROPPING, State.CREATING):
+            marker = layout.DROPPING if state is State.DROPPING else layout.DEREGISTERED
+            if not self._is_abandoned(f"{path}/{marker}"):
                 raise errors.ConcurrentModificationError(
-                    f"table {identifier} is being dropped; try again when that is done"
+                    f"another writer is {state.value} table {identifier}; try again later"
                 )
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
             return
