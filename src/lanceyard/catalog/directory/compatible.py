@@ -14,7 +14,8 @@ from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter, is_pr
 from lanceyard.catalog.changes import MoveTable, RemoveTable, refuse_overlap
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.hashed import HashedCatalog
-from lanceyard.catalog.directory.listing import GONE, TOMBSTONE, ListingCatalog, State
+from lanceyard.catalog.directory.listing import ListingCatalog
+from lanceyard.catalog.directory.states import GONE, TOMBSTONE, State
 from lanceyard.catalog.snapshot import TABLE, Row, Snapshot
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store

@@ -6,36 +6,14 @@ import contextlib
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from enum import Enum
 
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter
 from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.states import CREATING, GONE, State, state_of
 from lanceyard.identifier import Identifier
 from lanceyard.settings import DEFAULT_WINDOW
 from lanceyard.storage.base import Store
-
-TOMBSTONE = b"moved"
-CREATING = b"creating"
-
-
-class State(Enum):
-    """What a table directory is."""
-
-    ABSENT = "absent"
-    DECLARED = "declared"
-    PRESENT = "present"
-    DEREGISTERED = "deregistered"
-    MOVED = "moved"
-    """The table was renamed; a tombstone stays, lest an open handle bring the old name back."""
-    DROPPING = "dropping"
-    """Somebody is deleting it, or was when it crashed."""
-    CREATING = "creating"
-    """Somebody is writing it, or was when it crashed."""
-
-
-GONE = (State.ABSENT, State.MOVED, State.CREATING)
-"""States in which there is no table to be dropped or registered."""
 
 
 class ListingCatalog(Catalog):
@@ -253,7 +231,7 @@ class ListingCatalog(Catalog):
         claimed = self._store.put_if_absent(claim, b"dropping")
         if exclusive and not claimed and not self._is_abandoned(claim):
             raise errors.table_not_found(identifier)
-        if exclusive and all(e.name in layout.DROP_MARKERS for e in self._store.entries(path)):
+        if exclusive and self._has_only_markers(path):
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
             raise errors.table_not_found(identifier)
         self.hide(path)
@@ -288,24 +266,11 @@ class ListingCatalog(Catalog):
 
     def state(self, path: str) -> State:
         """What a directory is, by document 000, or by 001 in the bare layout."""
-        if not self._store.exists(path):
-            return State.ABSENT
-        if self._store.exists(f"{path}/{layout.DEREGISTERED}"):
-            return self._hidden_state(path)
-        if self._store.exists(f"{path}/{layout.VERSIONS}"):
-            declared = layout.is_declared(self._store, path)
-            return State.DECLARED if declared else State.PRESENT
-        if self._bare or not self._store.has_file(path):
-            return State.ABSENT
-        declared = self._store.exists(f"{path}/{layout.RESERVED}")
-        return State.DECLARED if declared else State.PRESENT
+        return state_of(self._store, path, bare=self._bare)
 
-    def _hidden_state(self, path: str) -> State:
-        if self._store.exists(f"{path}/{layout.DROPPING}"):
-            return State.DROPPING
-        content = self._store.get(f"{path}/{layout.DEREGISTERED}")
-        known = {TOMBSTONE: State.MOVED, CREATING: State.CREATING}
-        return known.get(content or b"", State.DEREGISTERED)
+    def _has_only_markers(self, path: str) -> bool:
+        """Whether nothing but markers lies in a directory: a drop has ended, or a create begun."""
+        return all(entry.name in layout.DROP_MARKERS for entry in self._store.entries(path))
 
     def _is_abandoned(self, claim: str) -> bool:
         """Whether whoever wrote a claim is gone: we hold the directory, or the claim is old."""
@@ -316,11 +281,12 @@ class ListingCatalog(Catalog):
     def require_free(self, identifier: Identifier, path: str) -> None:
         """Refuse a name whose directory holds something."""
         state = self.state(path)
-        if state in (State.DROPPING, State.CREATING):
+        begun = state is State.DEREGISTERED and self._has_only_markers(path)
+        if begun or state in (State.DROPPING, State.CREATING):
             marker = layout.DROPPING if state is State.DROPPING else layout.DEREGISTERED
             if not self._is_abandoned(f"{path}/{marker}"):
                 raise errors.ConcurrentModificationError(
-                    f"another writer is {state.value} table {identifier}; try again later"
+                    f"another writer is creating or dropping table {identifier}; try again later"
                 )
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
             return

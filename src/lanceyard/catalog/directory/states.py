@@ -1,0 +1,51 @@
+"""States: what the directory of a root table is, by the files in it (documents 000 and 001)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from lanceyard.catalog.directory import layout
+from lanceyard.storage.base import Store
+
+TOMBSTONE = b"moved"
+CREATING = b"creating"
+
+
+class State(Enum):
+    """What a table directory is."""
+
+    ABSENT = "absent"
+    DECLARED = "declared"
+    PRESENT = "present"
+    DEREGISTERED = "deregistered"
+    MOVED = "moved"
+    """The table was renamed; a tombstone stays, lest an open handle bring the old name back."""
+    DROPPING = "dropping"
+    """Somebody is deleting it, or was when it crashed."""
+    CREATING = "creating"
+    """Somebody is writing it, or was when it crashed."""
+
+
+GONE = (State.ABSENT, State.MOVED, State.CREATING)
+"""States in which there is no table to be dropped or registered."""
+
+
+def state_of(store: Store, path: str, *, bare: bool) -> State:
+    """The state of a directory, by document 000, or by 001 in the bare layout."""
+    if not store.exists(path):
+        return State.ABSENT
+    if store.exists(f"{path}/{layout.DEREGISTERED}"):
+        return _hidden_state(store, path)
+    if store.exists(f"{path}/{layout.VERSIONS}"):
+        return State.DECLARED if layout.is_declared(store, path) else State.PRESENT
+    if bare or not store.has_file(path):
+        return State.ABSENT
+    return State.DECLARED if store.exists(f"{path}/{layout.RESERVED}") else State.PRESENT
+
+
+def _hidden_state(store: Store, path: str) -> State:
+    if store.exists(f"{path}/{layout.DROPPING}"):
+        return State.DROPPING
+    content = store.get(f"{path}/{layout.DEREGISTERED}")
+    known = {TOMBSTONE: State.MOVED, CREATING: State.CREATING}
+    return known.get(content or b"", State.DEREGISTERED)
