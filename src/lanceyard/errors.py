@@ -61,6 +61,7 @@ __all__ = [
     "UnknownOutcomeError",
     "UnsupportedOperationError",
     "from_error_code",
+    "lacks_permission",
     "namespace_exists",
     "namespace_not_empty",
     "namespace_not_found",
@@ -119,11 +120,16 @@ def protected(identifier: Identifier) -> InvalidTableStateError:
     )
 
 
+def lacks_permission(cause: BaseException) -> bool:
+    """Whether storage failed for a missing permission; Lance says so in its text only."""
+    return isinstance(cause, PermissionError) or "Permission denied" in str(cause)
+
+
 def storage_failure(doing: str, cause: OSError) -> LanceNamespaceError:
     """The error for what storage failed with: 15 for a missing permission, 18 for the rest.
 
     Raise it `from` the cause.
     """
-    if isinstance(cause, PermissionError) or "Permission denied" in str(cause):
+    if lacks_permission(cause):
         return PermissionDeniedError(f"permission denied while {doing}: {cause}")
     return InternalError(f"storage failed while {doing}: {cause}")

@@ -136,11 +136,6 @@ class Snapshot:
                     break
         return found
 
-    def has_children(self, object_id: str) -> bool:
-        """Whether anything lies directly below a namespace."""
-        children = self._children.get(object_id)
-        return children is not None and bool(children.namespaces or children.tables)
-
     def descendants(self, object_id: str) -> Iterator[Row]:
         """Every row below a namespace, however deep."""
         children = self._children.get(object_id)

@@ -34,7 +34,7 @@ def open_table(
     try:
         return lance.dataset(entry.location, storage_options=dict(options) or None, **reference)
     except (ValueError, OSError) as cause:
-        if isinstance(cause, PermissionError) or "ermission denied" in str(cause):
+        if errors.lacks_permission(cause):
             raise errors.PermissionDeniedError(
                 f"cannot open table {identifier}: {cause}"
             ) from cause

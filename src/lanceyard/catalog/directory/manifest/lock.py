@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from types import TracebackType
-from typing import Self
 
 
 class FileLock:
@@ -33,17 +31,6 @@ class FileLock:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def is_held(path: str) -> bool:
