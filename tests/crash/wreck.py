@@ -86,6 +86,15 @@ OPERATIONS = [
     ),
     _operation("create_below", "create_table", [5], id=["ns", "new"], rows=(7, 8), modes=_ROWS),
     _operation("fill", "create_table", [5], id=["declared"], rows=(7, 8)),
+    _operation(
+        "fill_described",
+        "create_table",
+        [5],
+        id=["declared"],
+        properties=PROPERTIES,
+        rows=(7, 8),
+        modes=("v1",),
+    ),
     _operation("overwrite", "create_table", id=["t"], mode="overwrite", rows=(7, 8)),
     _operation(
         "overwrite_below",
@@ -225,8 +234,8 @@ class Shipyard:
         if operation.claims and mode != "v2":
             declared = {"$".join(operation.request["id"]): (None, {})}
             between = [before._replace(tables={**before.tables, **declared})]
-        if operation.name == "overwrite" and mode != "v2":
-            # Content and properties are two commits, of the Lance table or of the manifest.
+        if operation.name == "overwrite" and mode == "compat":
+            # The content is a commit of the Lance table, its properties one of the manifest.
             half = {"t": (after.tables["t"][0], before.tables["t"][1])}
             between = [after._replace(tables={**after.tables, **half})]
         return Expectation(operation, mode, before, after, between)

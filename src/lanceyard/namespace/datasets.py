@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from lanceyard.catalog.base import TableEntry
 from lanceyard.identifier import Identifier
 
 OVERWRITES = 20
+PENDING = b"lanceyard:properties"
+"""In the schema's metadata: the properties that came with a content, until they are in place."""
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,6 +79,34 @@ def open_branch(
         ) from cause
 
 
+def properties(dataset: LanceDataset) -> dict[str, str]:
+    """The properties of a table whose catalog keeps none: its Lance metadata.
+
+    Those that came with its content count from the same commit on, put in place or not yet.
+    """
+    pending = (dataset.schema.metadata or {}).get(PENDING)
+    return dict(dataset.metadata) if pending is None else json.loads(pending)
+
+
+def schema(dataset: LanceDataset) -> pa.Schema:
+    """The schema of a table, without what `properties` keeps there."""
+    found = dataset.schema
+    kept = {k: v for k, v in (found.metadata or {}).items() if k != PENDING}
+    return found.with_metadata(kept or None)
+
+
+def _set_properties(dataset: LanceDataset, wanted: Mapping[str, str]) -> LanceDataset:
+    """Put all properties of a table in place, in one commit."""
+    from lance import LanceDataset, LanceOperation
+
+    clean = LanceOperation.UpdateMap({PENDING.decode(): None})
+    place = LanceOperation.UpdateMap(dict(wanted), replace=True)
+    operation = LanceOperation.UpdateConfig(
+        table_metadata_updates=place, schema_metadata_updates=clean
+    )
+    return LanceDataset.commit(dataset, operation, read_version=dataset.version)
+
+
 def alter_metadata(
     identifier: Identifier,
     entry: TableEntry,
@@ -85,6 +116,8 @@ def alter_metadata(
 ) -> Mapping[str, str]:
     """Put and unset properties in the metadata of a Lance table, where the catalog keeps none."""
     dataset = open_table(identifier, entry, options)
+    if PENDING in (dataset.schema.metadata or {}):
+        dataset = _set_properties(dataset, properties(dataset))
     updates: dict[str, str | None] = {**put, **dict.fromkeys(unset)}
     dataset.update_metadata(updates)
     return dict(dataset.metadata)
@@ -103,7 +136,7 @@ class StreamWriter:
         """Take a stream that was not read yet; `properties` go into the Lance metadata."""
         self._identifier = identifier
         self._stream = stream
-        self._properties: dict[str, str | None] = dict(properties)
+        self._properties = dict(properties)
         self._options = dict(options) or None
         self.version: int | None = None
 
@@ -124,9 +157,8 @@ class StreamWriter:
             if not replace and _has_versions(location, self._options):
                 raise errors.table_exists(self._identifier, "another writer was faster") from cause
             raise
-        updates = {**dict.fromkeys(dataset.metadata), **self._properties}
-        if updates:
-            dataset.update_metadata(updates)
+        if PENDING in (dataset.schema.metadata or {}):
+            dataset = _set_properties(dataset, self._properties)
         self.version = dataset.version
         return [f"data/{file.path}" for fragment in fragments for file in fragment.files]
 
@@ -139,17 +171,21 @@ class StreamWriter:
         from lance import LanceDataset, LanceOperation
         from lance.commit import CommitConflictError
 
-        operation = LanceOperation.Overwrite(self._stream.schema, fragments)
         for _ in range(OVERWRITES):
             target: Any = location
             read_version = None
+            before: Mapping[str, str] = {}
             if replace:
                 target = lance.dataset(location, storage_options=self._options)
-                read_version = target.version
+                read_version, before = target.version, target.metadata
+            schema = self._stream.schema
+            if before != self._properties:
+                pending = {PENDING: json.dumps(self._properties).encode()}
+                schema = schema.with_metadata({**(schema.metadata or {}), **pending})
             try:
                 return LanceDataset.commit(
                     target,
-                    operation,
+                    LanceOperation.Overwrite(schema, fragments),
                     read_version=read_version,
                     max_retries=0,
                     storage_options=self._options,

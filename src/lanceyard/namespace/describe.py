@@ -63,7 +63,7 @@ def _plain(
 def _properties(entry: TableEntry, dataset: LanceDataset | None) -> dict[str, str]:
     if entry.properties is not None:
         return dict(entry.properties)
-    return {} if dataset is None else dict(dataset.metadata)
+    return {} if dataset is None else datasets.properties(dataset)
 
 
 def _open(
@@ -93,7 +93,7 @@ def _add_details(response: DescribeTableResponse, dataset: LanceDataset) -> None
 
     stats = dataset.stats.dataset_stats()
     response.version = dataset.version
-    response.var_schema = JsonArrowSchema.from_dict(schema.to_json(dataset.schema))
+    response.var_schema = JsonArrowSchema.from_dict(schema.to_json(datasets.schema(dataset)))
     response.metadata = dict(dataset.metadata)
     response.stats = TableBasicStats(
         num_deleted_rows=stats["num_deleted_rows"], num_fragments=stats["num_fragments"]

@@ -237,7 +237,9 @@ class TableOperations(Operations):
             location=entry.location,
             version=dataset.version,
             storage_options=self._options(),
-            properties=dict(dataset.metadata if entry.properties is None else entry.properties),
+            properties=dict(
+                datasets.properties(dataset) if entry.properties is None else entry.properties
+            ),
         )
 
     def _lance_properties(self, identifier: Identifier) -> Mapping[str, str]:
@@ -246,6 +248,7 @@ class TableOperations(Operations):
             entry = self._catalog.describe_table(identifier)
             if entry.properties is not None or self._catalog.is_declared(entry):
                 return {}
-            return datasets.open_table(identifier, entry, self._catalog.storage_options).metadata
+            dataset = datasets.open_table(identifier, entry, self._catalog.storage_options)
+            return datasets.properties(dataset)
         except (errors.TableNotFoundError, errors.InvalidTableStateError):
             return {}
