@@ -8,6 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 
@@ -15,7 +16,9 @@ import pytest
 
 import lanceyard
 from lanceyard.settings import PARSERS
+from lanceyard.spark.options import Options
 
+SPARK = (Path(__file__).parents[2] / "docs" / "spark.md").read_text()
 README = (Path(__file__).parents[2] / "README.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 MODULES = [
@@ -54,6 +57,11 @@ def test_the_examples_in_docstrings_hold(name: str) -> None:
 @pytest.mark.parametrize("name", ["lanceyard", *MODULES])
 def test_every_module_says_what_it_is(name: str) -> None:
     assert (importlib.import_module(name).__doc__ or "").strip()
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(Options) if "parse" in f.metadata])
+def test_the_documentation_of_spark_names_every_option(name: str) -> None:
+    assert f"`{name}`" in SPARK
 
 
 def test_every_public_name_says_what_it_does() -> None:

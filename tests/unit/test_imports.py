@@ -20,10 +20,11 @@ LAYERS = [
     {"catalog"},
     {"namespace"},
     {"yard"},
+    {"spark"},
 ]
 """From the ground up: a module imports from its own layer and those before it."""
-HEAVY = ("lance", "pyarrow", "pydantic", "obstore", "lance_namespace", "numpy", "pandas")
-USES_PYLANCE = ("catalog/directory/manifest/", "namespace/", "yard/")
+HEAVY = ("lance", "pyarrow", "pydantic", "obstore", "lance_namespace", "numpy", "pandas", "pyspark")
+USES_PYLANCE = ("catalog/directory/manifest/", "namespace/", "yard/", "spark/")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -270,3 +270,13 @@ def test_a_misspelt_property_is_refused_at_once(tmp_path: Path) -> None:
 def test_an_unknown_implementation_is_refused_with_those_there_are() -> None:
     with pytest.raises(errors.InvalidInputError, match="valid are dir, memory"):
         lanceyard.open({"impl": "nonsense"})
+
+
+def test_a_table_of_blobs_is_created_with_properties(yard: lanceyard.Yard) -> None:
+    blob = pa.field("image", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+    schema = pa.schema([pa.field("n", pa.int64()), blob, pa.field("text", pa.string())])
+    rows = pa.table({"n": [1], "image": [b"png"], "text": ["a"]}, schema=schema)
+    table = yard.create_table("images", rows, properties={"k": "v"})
+    found = table.to_lance().scanner(blob_handling="all_binary").to_table()
+    assert found.to_pylist() == [{"n": 1, "image": b"png", "text": "a"}]
+    assert table.properties == {"k": "v"}

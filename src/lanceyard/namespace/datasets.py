@@ -144,48 +144,62 @@ class StreamWriter:
         """Write a location, as a `TableWriter` of a catalog does."""
         from lance.fragment import write_fragments
 
-        fragments: list[Any] = []
+        content: Any = None
         try:
+            stream = self._with_properties(location, replace=replace)
             with written_errors(self._identifier):
-                mode = "overwrite" if replace else "create"
-                fragments = write_fragments(
-                    self._stream, location, mode=mode, storage_options=self._options
-                )
-            dataset = self._commit(location, fragments, replace=replace)
+                content = write_fragments(
+                    stream,
+                    location,
+                    mode="overwrite" if replace else "create",
+                    return_transaction=True,
+                    storage_options=self._options,
+                ).operation
+            dataset = self._commit(location, content, replace=replace)
         except OSError as cause:
-            self._discard(location, fragments)
+            self._discard(location, content.fragments if content else ())
             if not replace and _has_versions(location, self._options):
                 raise errors.table_exists(self._identifier, "another writer was faster") from cause
             raise
         if PENDING in (dataset.schema.metadata or {}):
             dataset = _set_properties(dataset, self._properties)
         self.version = dataset.version
-        return [f"data/{file.path}" for fragment in fragments for file in fragment.files]
+        return [f"data/{file.path}" for fragment in content.fragments for file in fragment.files]
 
-    def _commit(self, location: str, fragments: list[Any], *, replace: bool) -> LanceDataset:
+    def _with_properties(self, location: str, *, replace: bool) -> pa.RecordBatchReader:
+        """The stream, with the properties in its schema if they are not in place already."""
+        import lance
+        import pyarrow as pa
+
+        before: Mapping[str, str] = {}
+        if replace:
+            before = lance.dataset(location, storage_options=self._options).metadata
+        if before == self._properties:
+            return self._stream
+        pending = {PENDING: json.dumps(self._properties).encode()}
+        schema = self._stream.schema
+        schema = schema.with_metadata({**(schema.metadata or {}), **pending})
+        return pa.RecordBatchReader.from_batches(schema, self._stream)
+
+    def _commit(self, location: str, content: Any, *, replace: bool) -> LanceDataset:
         """Commit as the first version, or as the next one, whichever that is by then.
 
         `write_dataset(mode="create")` lets several creators win; this lets exactly one.
         """
         import lance
-        from lance import LanceDataset, LanceOperation
+        from lance import LanceDataset
         from lance.commit import CommitConflictError
 
         for _ in range(OVERWRITES):
             target: Any = location
             read_version = None
-            before: Mapping[str, str] = {}
             if replace:
                 target = lance.dataset(location, storage_options=self._options)
-                read_version, before = target.version, target.metadata
-            schema = self._stream.schema
-            if before != self._properties:
-                pending = {PENDING: json.dumps(self._properties).encode()}
-                schema = schema.with_metadata({**(schema.metadata or {}), **pending})
+                read_version = target.version
             try:
                 return LanceDataset.commit(
                     target,
-                    LanceOperation.Overwrite(schema, fragments),
+                    content,
                     read_version=read_version,
                     max_retries=0,
                     storage_options=self._options,

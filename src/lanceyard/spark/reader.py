@@ -1,0 +1,161 @@
+"""Batch reads: planned on the driver, carried out by tasks that know all they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.types import StructType
+
+from lanceyard.spark import planning
+from lanceyard.spark.batches import ToSpark
+from lanceyard.spark.filters import Predicate, predicate
+from lanceyard.spark.options import Options
+from lanceyard.spark.planning import Extent, Piece
+from lanceyard.spark.scan import EXTRA, Scan, Version, failed
+
+SELECTIVE = 100_000
+"""How many rows an index may find for a read to be planned by what it finds."""
+
+
+@dataclass
+class Task(InputPartition):
+    """What one task reads; None means a search over the whole table."""
+
+    version: Version
+    piece: Piece | None
+
+
+class _Pushdown:
+    """`pushFilters` of a reader, for sessions with filter pushdown and for those without.
+
+    Spark refuses a reader that has the method in a session where pushdown is off, which it is by
+    default. It recognises the method by its function, so this one shows that of the base class.
+    """
+
+    __func__ = staticmethod(DataSourceReader.pushFilters)
+
+    def __init__(self, reader: LanceReader) -> None:
+        self._reader = reader
+
+    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
+        return self._reader.push(filters)
+
+
+class LanceReader(DataSourceReader):
+    """Reads a version of a table, chosen when the query is planned."""
+
+    def __init__(self, schema: StructType, options: Options) -> None:
+        """Look up the table; `schema` is what Spark wants of it."""
+        self._schema = schema
+        self._scan = Scan.open(options)
+        self._predicates: list[Predicate] = []
+
+    @property
+    def pushFilters(self) -> Any:  # noqa: N802
+        return _Pushdown(self)
+
+    def push(self, filters: Iterable[Filter]) -> Iterator[Filter]:
+        """Take over what Lance can filter, and give back what Spark must check."""
+        if self._scan.options.is_search:
+            # A search looks for the nearest of all rows; Spark then filters what was found.
+            yield from filters
+            return
+        schema = self._scan.dataset.schema
+        for offered in filters:
+            pushed = predicate(offered, schema)
+            if pushed is not None:
+                self._predicates.append(pushed)
+            if pushed is None or not pushed.is_exact:
+                yield offered
+
+    def partitions(self) -> list[InputPartition]:
+        options = self._scan.options
+        if options.is_search:
+            return [Task(self._scan.version, None)]
+        found = self._found_by_index()
+        pieces = planning.plan(
+            planning.extents(self._scan.dataset) if found is None else found,
+            task_size=options.bytes_per_task,
+            parallelism=options.parallelism,
+            divisible=not (self._predicates or options.filter),
+        )
+        # Without any, Spark would make one of its own.
+        return [Task(self._scan.version, piece) for piece in pieces or [Piece(())]]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Task)
+        if partition.piece is not None and not partition.piece.fragments:
+            return iter(())
+        return read(self._scan, self._schema, partition, self._filter())
+
+    def _filter(self) -> str | None:
+        given = [self._scan.options.filter] if self._scan.options.filter else []
+        return _all([*given, *(found.sql for found in self._predicates)])
+
+    def _found_by_index(self) -> list[Extent] | None:
+        """The fragments with rows that an index finds, or None if none does, or it finds many."""
+        if not self._predicates:
+            return None
+        dataset = self._scan.dataset
+        indexed = {name for index in dataset.list_indices() for name in index["fields"]}
+        usable = [found.sql for found in self._predicates if found.column in indexed]
+        if not usable:
+            return None
+        hits = dataset.scanner(
+            columns=[], filter=_all(usable), with_row_address=True, limit=SELECTIVE + 1
+        ).to_table()
+        if hits.num_rows > SELECTIVE:
+            return None
+        import pyarrow.compute as pc
+
+        fragments = pc.shift_right(hits.column("_rowaddr"), pa.scalar(32, pa.uint64()))
+        counts = pc.value_counts(fragments).to_pylist()
+        return [
+            Extent(int(found["values"]), found["counts"], found["counts"] * planning.ROW_BYTES)
+            for found in sorted(counts, key=lambda found: int(found["values"]))
+        ]
+
+
+def read(
+    scan: Scan, schema: StructType, task: Task, condition: str | None
+) -> Iterator[pa.RecordBatch]:
+    """The batches of a task, in Spark's types."""
+    scan = scan.at(task.version)
+    options = scan.options
+    dataset = scan.dataset
+    wanted = schema.fieldNames()
+    scan.require_columns(wanted)
+    added = {"_distance", "_score"} & set(wanted)
+    asked: dict[str, Any] = {
+        "columns": [name for name in wanted if name not in EXTRA] + sorted(added),
+        "filter": condition,
+        "with_row_id": "_rowid" in wanted,
+        "with_row_address": "_rowaddr" in wanted,
+        "blob_handling": "all_binary",
+        "batch_size": options.batch_size,
+    }
+    if task.piece is None:
+        asked |= {
+            "nearest": options.nearest,
+            "full_text_query": options.full_text_query,
+            "limit": options.limit,
+            "prefilter": True,
+        }
+    else:
+        asked["fragments"] = [dataset.get_fragment(number) for number in task.piece.fragments]
+        asked |= {"offset": task.piece.offset, "limit": task.piece.limit}
+    try:
+        scanner = dataset.scanner(**asked)
+        convert = ToSpark(scanner.projected_schema, schema)
+        for batch in scanner.to_batches():
+            yield convert(batch)
+    except (OSError, ValueError) as cause:
+        raise failed(scan, cause) from cause
+
+
+def _all(conditions: list[str]) -> str | None:
+    return " AND ".join(f"({condition})" for condition in conditions) or None

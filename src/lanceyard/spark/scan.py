@@ -1,0 +1,162 @@
+"""A scan: one version of a table, and which of its columns are read."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Self, cast
+
+import pyarrow as pa
+from pyspark.sql.types import FloatType, LongType, StructType
+
+from lanceyard import errors
+from lanceyard.identifier import Identifier
+from lanceyard.namespace import datasets
+from lanceyard.spark.options import Options
+from lanceyard.spark.reference import Place, open_table
+from lanceyard.spark.types import spark_schema
+
+if TYPE_CHECKING:
+    from lance import LanceDataset
+
+Version = int | tuple[str, int]
+"""A version of the main line, or of a branch."""
+
+EXTRA = {
+    "_rowid": LongType(),
+    "_rowaddr": LongType(),
+    "_distance": FloatType(),
+    "_score": FloatType(),
+}
+"""Columns that Lance adds to those of the table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """A version of a table that was looked up once; tasks open it without asking the catalog."""
+
+    options: Options
+    place: Place
+    version: Version
+    id: str
+    """Of this scan alone: the same version of the same place may be another table tomorrow."""
+
+    @classmethod
+    def open(cls, options: Options) -> Self:
+        """Look up the table, and the version that the options ask for.
+
+        Raises
+        ------
+        LanceNamespaceError
+            The table, or the version, tag or branch of it, does not exist.
+        """
+        place = options.reference.require()
+        version = _version(_checkout(options, place), options)
+        return cls(options, place, version, uuid.uuid4().hex)
+
+    def at(self, version: Version) -> Self:
+        """The same at another version."""
+        return replace(self, version=version)
+
+    @property
+    def dataset(self) -> LanceDataset:
+        """The open version; opened once in each process."""
+        try:
+            return _open(self.place, self.version, self.id)
+        except (ValueError, OSError) as cause:
+            raise failed(self, cause) from cause
+
+    @property
+    def schema(self) -> StructType:
+        """The Spark schema of what is read."""
+        schema = datasets.schema(self.dataset)
+        if self.options.columns is not None:
+            self.require_columns(self.options.columns)
+            schema = pa.schema([schema.field(name) for name in self.options.columns])
+        found = spark_schema(schema)
+        for name in self._extra():
+            found.add(name, EXTRA[name])
+        return found
+
+    def require_columns(self, names: Iterable[str]) -> None:
+        """Refuse columns that this version does not have."""
+        has = self.dataset.schema.names
+        for name in names:
+            if name not in has and name not in EXTRA:
+                raise errors.InvalidInputError(
+                    f"version {self.version} of table {self.options.reference} has no column "
+                    f"{name!r}: it has {', '.join(has)}"
+                )
+
+    def _extra(self) -> list[str]:
+        asked = {
+            "_distance": self.options.nearest is not None,
+            "_score": self.options.full_text_query is not None,
+            "_rowid": self.options.with_row_id,
+            "_rowaddr": self.options.with_row_address,
+        }
+        return [name for name, wanted in asked.items() if wanted]
+
+
+def failed(scan: Scan, cause: Exception) -> Exception:
+    """What to tell of a read that failed."""
+    table = scan.options.reference
+    if "not found" in str(cause).lower():
+        return errors.ConcurrentModificationError(
+            f"table {table} was dropped, or version {scan.version} of it was cleaned away, while "
+            f"it was read: {cause}"
+        )
+    if isinstance(cause, OSError):
+        return errors.storage_failure(f"reading table {table}", cause)
+    return errors.InvalidInputError(f"cannot read table {table}: {cause}")
+
+
+@lru_cache(maxsize=16)
+def _open(place: Place, version: Version, scan_id: str) -> LanceDataset:  # noqa: ARG001
+    import lance
+
+    number = version if isinstance(version, int) else None
+    dataset = lance.dataset(place.location, version=number, storage_options=place.options)
+    return dataset if number is not None else dataset.checkout_version(version)
+
+
+def _checkout(options: Options, place: Place) -> LanceDataset:
+    dataset = open_table(place)
+    identifier = Identifier(options.reference.table or (str(options.reference),))
+    if options.tag is not None:
+        return datasets.open_tag(dataset, identifier, options.tag)
+    if options.branch is not None:
+        return datasets.open_branch(dataset, identifier, options.branch, options.version)
+    if options.version is not None:
+        return datasets.open_version(dataset, identifier, options.version)
+    if options.timestamp is not None:
+        return _as_of(dataset, options)
+    return dataset
+
+
+def _as_of(dataset: LanceDataset, options: Options) -> LanceDataset:
+    assert options.timestamp is not None
+    try:
+        moment = datetime.fromisoformat(options.timestamp)
+    except ValueError as cause:
+        raise errors.InvalidInputError(f"option timestamp: {cause}") from cause
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    # Lance's own `asof` compares naive local times.
+    numbers = [
+        found["version"]
+        for found in dataset.versions()
+        if cast("datetime", found["timestamp"]).astimezone(UTC) <= moment
+    ]
+    if not numbers:
+        raise errors.TableVersionNotFoundError(
+            f"table {options.reference} had no version at {options.timestamp}"
+        )
+    return dataset.checkout_version(max(numbers))
+
+
+def _version(dataset: LanceDataset, options: Options) -> Version:
+    on_branch = options.branch is not None and options.branch != "main"
+    return (str(options.branch), int(dataset.version)) if on_branch else int(dataset.version)

@@ -1,0 +1,37 @@
+"""The Spark session that the tests of this folder share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lanceyard.spark.session import session
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let PySpark have its doubts about pandas 3, which nothing here depends on."""
+    config.addinivalue_line("filterwarnings", "ignore:PySpark does not yet fully support pandas")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local session; its JVM takes seconds to start, so there is one per process."""
+    home = tmp_path_factory.mktemp("spark")
+    config = {
+        "spark.driver.memory": "1g",
+        # The JVM does not live long enough for its code to be worth optimising.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.local.dir": str(home / "local"),
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.ui.showConsoleProgress": "false",
+        # Small tables are to come in several batches.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    }
+    started = session("tests", master="local[2]", config=config)
+    yield started
+    started.stop()
