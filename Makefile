@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help run test lint types unit deep bench ledger clean
+SPARK_VERSIONS ?= 4.1.4 4.2.1
+
+.PHONY: help run test lint types unit spark deep bench interop ledger clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -16,10 +18,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --editable '.[test]' --constraint constraints.txt
 	@touch $@
 
-run: $(READY) ## Build a small catalog in ./demo and show it
-	$(BIN)/python examples/demo.py demo
+run: $(READY) ## Run a Spark pipeline over sample documents into a catalog in ./demo
+	$(BIN)/python examples/pipeline --root demo
 
-test: lint types unit ## Run all checks and tests
+test: lint types unit spark ## Run all checks and tests
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -29,16 +31,29 @@ types: $(READY)
 	$(BIN)/mypy
 
 unit: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --ignore tests/spark
+
+spark: $(READY)
+	$(BIN)/python -m pytest -q tests/spark
 
 deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	$(BIN)/python -m pytest -q -m deep
 
-bench: $(READY) ## Compare with the reference implementation, side by side
+bench: $(READY) ## Compare with the reference implementation and with Parquet, side by side
 	$(BIN)/python benchmarks/directory.py
+	$(BIN)/python benchmarks/spark.py
+
+interop: $(SPARK_VERSIONS:%=interop-spark-%) ## Run the Spark tests on the other versions of Spark
+
+interop-spark-%: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-spark-$*
+	sed 's/^pyspark==.*/pyspark==$*/' constraints.txt > .venv-spark-$*/constraints.txt
+	.venv-spark-$*/bin/pip install --quiet --editable . 'pyspark[connect]==$*' pandas pytest \
+		pytest-xdist hypothesis --constraint .venv-spark-$*/constraints.txt
+	.venv-spark-$*/bin/python -m pytest -q -n $(WORKERS) tests/spark
 
 ledger: $(READY) ## Write down where the reference implementation deviates from the documents
 	$(BIN)/python -m tests.conformance.ledger
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from lanceyard.spark.session import session
+from lanceyard.spark.sessions import session
 
 
 def pytest_configure(config: pytest.Config) -> None:

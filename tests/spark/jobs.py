@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from lanceyard.spark.session import ExecutorError, session
+from lanceyard.spark.sessions import ExecutorError, session
 
 LEAN = {
     "spark.sql.adaptive.enabled": "false",

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lanceyard
-from lanceyard.spark.ingest import ingest
+from lanceyard.spark.ingestion import ingest
 from lanceyard.spark.ledger import FOLDER
 
 QUIET = {"progress": lambda _: None}

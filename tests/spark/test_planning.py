@@ -48,6 +48,16 @@ def test_many_small_fragments_are_two_tasks_for_two_cores():
     assert len(plan(found, parallelism=2)) == 2
 
 
+def test_uneven_fragments_are_evenly_shared():
+    found = [Extent(n, 1_000, size * MIB) for n, size in enumerate((20, 21, 8, 20, 21, 8))]
+    assert plan(found, parallelism=2) == [Piece((0, 1, 2)), Piece((3, 4, 5))]
+
+
+def test_a_task_is_at_most_half_larger_than_asked_for():
+    found = [Extent(number, 100, 7 * MIB) for number in range(9)]
+    assert {len(piece.fragments) for piece in plan(found, task_size=9 * MIB)} == {1}
+
+
 def test_a_tiny_table_is_one_task():
     assert plan([Extent(0, 10, 500), Extent(1, 10, 500)], parallelism=8) == [Piece((0, 1))]
 

@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from lanceyard.spark.session import _said_by_environment, _target, session
+from lanceyard.spark.sessions import _said_by_environment, _target, session
 from tests.spark.clusters import run_job
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -138,6 +138,15 @@ def test_without_java_a_session_says_so(tmp_path: Path) -> None:
 
 
 def test_without_pyspark_the_module_says_how_to_get_it() -> None:
-    code = "import sys; sys.modules['pyspark'] = None; import lanceyard.spark.session"
+    code = "import sys; sys.modules['pyspark'] = None; import lanceyard.spark.sessions"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'lanceyard[spark]'" in done.stderr
+
+
+def test_the_package_exports_functions_whatever_was_imported_before():
+    code = (
+        "import lanceyard.spark.sessions, lanceyard.spark.ingestion\n"
+        "from lanceyard.spark import ingest, session\n"
+        "assert callable(ingest) and callable(session)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

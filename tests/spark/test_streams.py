@@ -167,6 +167,19 @@ def test_a_first_batch_that_is_repeated_is_the_same(table):
     assert batches(again, end)[0] == [[3], [4]]
 
 
+def test_a_spark_that_does_not_say_where_it_stands_gets_every_row_once(table):
+    stream = reader(table)
+    start, end = stream.initialOffset(), stream.latestOffset()
+    lance.write_dataset(rows(4), table, mode="append")
+    again = reader(table)
+    for begin in (start, again.initialOffset()):
+        tasks = again.partitions(begin, end)
+        found = [n for task in tasks for b in again.read(task) for n in b["n"].to_pylist()]
+        assert sorted(found) == [1, 2, 3]
+    tasks = again.partitions(end, again.latestOffset())
+    assert [n for task in tasks for b in again.read(task) for n in b["n"].to_pylist()] == [4]
+
+
 def test_available_now_reads_up_to_where_it_began(table):
     stream = reader(table)
     stream.prepareForTriggerAvailableNow()

@@ -24,6 +24,7 @@ from pyspark.sql import types as spark
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from lanceyard.errors import InvalidInputError, UnsupportedOperationError
+from lanceyard.spark.batches import IN_UTC
 from lanceyard.spark.types import (
     ARROW,
     SIZE,
@@ -182,7 +183,7 @@ def whole(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def sent_by_spark(schema: spark.StructType, batch: pa.RecordBatch) -> pa.RecordBatch:
     """What Spark sends after it has read a batch: nothing is left in null rows."""
-    plain = to_arrow_schema(schema, timezone="UTC")
+    plain = to_arrow_schema(schema, **IN_UTC)
     arrays = [pa.array(batch.column(f.name).to_pylist(), f.type) for f in plain]
     return pa.record_batch(arrays, schema=plain)
 
@@ -202,7 +203,7 @@ def columns(**types: Any) -> spark.StructType:
 def there_and_back(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
     ours = spark_schema(schema)
     read = whole(ToSpark(schema, ours)(batch))
-    assert read.schema.equals(to_arrow_schema(ours, timezone="UTC"), check_metadata=True)
+    assert read.schema.equals(to_arrow_schema(ours, **IN_UTC), check_metadata=True)
     written = whole(ToLance(ours, lance_schema(ours, {}))(sent_by_spark(ours, read)))
     assert whole(ToLance(ours, schema)(read)).equals(written)
     return written
@@ -393,7 +394,7 @@ def test_a_value_that_the_lance_column_cannot_hold_is_refused(
     arrow: pa.DataType, sent: Any, message: str
 ) -> None:
     ours = spark_schema(one(arrow))
-    batch = pa.record_batch([[None, sent]], schema=to_arrow_schema(ours, timezone="UTC"))
+    batch = pa.record_batch([[None, sent]], schema=to_arrow_schema(ours, **IN_UTC))
     with pytest.raises(InvalidInputError, match=f"column 'c' .*{message}"):
         ToLance(ours, one(arrow))(batch)
 

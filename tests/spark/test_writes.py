@@ -9,19 +9,25 @@ import lance
 import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType
 
 import lanceyard
 from lanceyard.spark.options import Options
 from lanceyard.spark.write import Write
 
+MODES = {
+    "v2": {"dir_listing_enabled": "false"},
+    "compat": {},
+    "v1": {"manifest_enabled": "false"},
+}
+NUMBERS = StructType([StructField("id", LongType(), nullable=False)])
 
-@pytest.fixture(params=["v2", "compat", "v1"])
-def mode(request):
-    return {
-        "v2": {"dir_listing_enabled": "false"},
-        "compat": {},
-        "v1": {"manifest_enabled": "false"},
-    }[request.param]
+in_every_mode = pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+
+
+@pytest.fixture
+def mode():
+    return MODES["v2"]
 
 
 @pytest.fixture
@@ -45,6 +51,7 @@ def files(location):
     return set(os.listdir(os.path.join(location, "data")))
 
 
+@in_every_mode
 def test_a_table_is_created_appended_to_and_replaced(spark, yard, catalog):
     write(spark.range(10), catalog)
     write(spark.range(10, 15), catalog)
@@ -197,6 +204,7 @@ def test_a_protected_table_is_not_replaced(spark, yard, catalog):
     assert yard.table("t").count() == 4
 
 
+@in_every_mode
 def test_a_job_that_fails_leaves_no_table_and_the_next_one_makes_it(spark, yard, catalog):
     broken = spark.range(100, numPartitions=4).selectExpr("if(id = 99, raise_error('no'), id) id")
     with pytest.raises(Exception, match="no"):
@@ -210,47 +218,49 @@ def test_a_job_that_fails_leaves_no_table_and_the_next_one_makes_it(spark, yard,
 # What follows drives the parts of a write by hand, as Spark's processes do.
 
 
-def begin(catalog, spark_schema, **options):
-    return Write.begin(
-        spark_schema, Options.parse({**catalog, "table": "t", **options}), overwrite=False
-    )
+def begin(catalog):
+    return Write.begin(NUMBERS, Options.parse({**catalog, "table": "t"}), overwrite=False)
 
 
 @pytest.fixture
-def filled(spark, yard, catalog):
-    write(spark.range(3), catalog)
-    return yard.table("t")
+def filled(yard):
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False)])
+    return yard.create_table("t", pa.table({"id": [0, 1, 2]}, schema=schema))
 
 
 def batch(*numbers):
     return pa.record_batch({"id": pa.array(numbers, pa.int64())})
 
 
-def test_tasks_do_not_ask_the_catalog(spark, filled, catalog, monkeypatch):
-    job = begin(catalog, spark.range(1).schema)
+@in_every_mode
+def test_tasks_do_not_ask_the_catalog(filled, catalog, monkeypatch):
+    job = begin(catalog)
     monkeypatch.setattr("lanceyard.spark.reference.TableReference.find", _refuse)
     assert pickle.loads(pickle.dumps(job)).write([batch(7)]).fragments
 
 
-def test_an_abort_after_a_commit_that_landed_deletes_nothing(spark, filled, catalog):
-    job = begin(catalog, spark.range(1).schema)
+@in_every_mode
+def test_an_abort_after_a_commit_that_landed_deletes_nothing(filled, catalog):
+    job = begin(catalog)
     message = job.write([batch(7, 8)])
     job.commit([message, None])
     job.abort([message, None])
     assert sorted(filled.read()["id"].to_pylist()) == [0, 1, 2, 7, 8]
 
 
-def test_an_abort_deletes_the_files_of_tasks_that_finished(spark, filled, catalog):
+@in_every_mode
+def test_an_abort_deletes_the_files_of_tasks_that_finished(filled, catalog):
     before = files(filled.location)
-    job = begin(catalog, spark.range(1).schema)
+    job = begin(catalog)
     message = job.write([batch(7, 8)])
     assert files(filled.location) != before
     job.abort([message, None])
     assert files(filled.location) == before
 
 
-def test_a_commit_whose_reply_is_lost_is_found(spark, filled, catalog, monkeypatch):
-    job = begin(catalog, spark.range(1).schema)
+@in_every_mode
+def test_a_commit_whose_reply_is_lost_is_found(filled, catalog, monkeypatch):
+    job = begin(catalog)
     message = job.write([batch(7)])
     real = lance.LanceDataset.commit
 
@@ -264,8 +274,9 @@ def test_a_commit_whose_reply_is_lost_is_found(spark, filled, catalog, monkeypat
     assert sorted(filled.read()["id"].to_pylist()) == [0, 1, 2, 7]
 
 
-def test_a_commit_that_fails_says_so_and_its_files_are_deleted(spark, filled, catalog, monkeypatch):
-    job = begin(catalog, spark.range(1).schema)
+@in_every_mode
+def test_a_commit_that_fails_says_so_and_its_files_are_deleted(filled, catalog, monkeypatch):
+    job = begin(catalog)
     message = job.write([batch(7)])
     monkeypatch.setattr(lance.LanceDataset, "commit", _refuse)
     with pytest.raises(lanceyard.errors.InternalError, match="disk full"):
@@ -279,8 +290,9 @@ def _refuse(*_args, **_kwargs):
     raise OSError("disk full")
 
 
-def test_of_two_jobs_that_create_a_table_one_wins(spark, yard, catalog):
-    jobs = [begin(catalog, spark.range(1).schema) for _ in range(2)]
+@in_every_mode
+def test_of_two_jobs_that_create_a_table_one_wins(yard, catalog):
+    jobs = [begin(catalog) for _ in range(2)]
     messages = [job.write([batch(number)]) for number, job in enumerate(jobs)]
     jobs[0].commit([messages[0]])
     with pytest.raises(lanceyard.errors.ConcurrentModificationError):
@@ -289,8 +301,9 @@ def test_of_two_jobs_that_create_a_table_one_wins(spark, yard, catalog):
     assert yard.table("t").read()["id"].to_pylist() == [0]
 
 
-def test_rows_for_columns_that_were_replaced_meanwhile_are_refused(spark, filled, catalog):
-    job = begin(catalog, spark.range(1).schema)
+@in_every_mode
+def test_rows_for_columns_that_were_replaced_meanwhile_are_refused(filled, catalog):
+    job = begin(catalog)
     message = job.write([batch(7)])
     filled.overwrite(pa.table({"x": ["a"], "id": [5]}))
     with pytest.raises(lanceyard.errors.ConcurrentModificationError, match="got other columns"):
@@ -298,26 +311,37 @@ def test_rows_for_columns_that_were_replaced_meanwhile_are_refused(spark, filled
     assert filled.read().to_pydict() == {"x": ["a"], "id": [5]}
 
 
-def test_rows_are_added_to_a_table_that_got_a_column_meanwhile(spark, filled, catalog):
-    job = begin(catalog, spark.range(1).schema)
+@in_every_mode
+def test_rows_are_added_to_a_table_that_got_a_column_meanwhile(filled, catalog):
+    job = begin(catalog)
+    message = job.write([batch(7)])
+    filled.to_lance().add_columns(pa.field("more", pa.int64()))
+    job.commit([message])
+    assert filled.read().sort_by("id").to_pydict() == {"id": [0, 1, 2, 7], "more": [None] * 4}
+
+
+@in_every_mode
+def test_rows_without_a_new_column_that_must_not_be_null_are_refused(filled, catalog):
+    job = begin(catalog)
     message = job.write([batch(7)])
     filled.to_lance().add_columns({"twice": "id * 2"})
-    job.commit([message])
-    assert filled.read().sort_by("id")["twice"].to_pylist() == [0, 2, 4, None]
+    with pytest.raises(lanceyard.errors.ConcurrentModificationError, match="got other columns"):
+        job.commit([message])
+    assert filled.read().sort_by("id")["twice"].to_pylist() == [0, 2, 4]
 
 
-def test_appends_at_the_same_time_both_land(spark, filled, catalog):
-    jobs = [begin(catalog, spark.range(1).schema) for _ in range(2)]
+@in_every_mode
+def test_appends_at_the_same_time_both_land(filled, catalog):
+    jobs = [begin(catalog) for _ in range(2)]
     messages = [job.write([batch(number)]) for number, job in enumerate(jobs, 10)]
     for job, message in zip(jobs, messages, strict=True):
         job.commit([message])
     assert sorted(filled.read()["id"].to_pylist()) == [0, 1, 2, 10, 11]
 
 
-def test_a_table_that_is_dropped_while_it_is_written_is_not_brought_back(
-    spark, filled, yard, catalog
-):
-    job = begin(catalog, spark.range(1).schema)
+@in_every_mode
+def test_a_table_that_is_dropped_while_it_is_written_is_not_brought_back(filled, yard, catalog):
+    job = begin(catalog)
     message = job.write([batch(7)])
     yard.drop("t")
     with pytest.raises(lanceyard.errors.ConcurrentModificationError, match="was dropped"):

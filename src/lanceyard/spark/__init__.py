@@ -8,15 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lanceyard.spark.ingest import ingest
-    from lanceyard.spark.session import session
+    from lanceyard.spark.ingestion import ingest
+    from lanceyard.spark.sessions import session
 
 __all__ = ["ingest", "session"]
 
+_HOMES = {"ingest": "lanceyard.spark.ingestion", "session": "lanceyard.spark.sessions"}
+
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module 'lanceyard.spark' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"lanceyard.spark.{name}"), name)
+    return getattr(import_module(_HOMES[name]), name)

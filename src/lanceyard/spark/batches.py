@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ from lanceyard import errors
 
 BLOB = "lance.blob.v2"
 BFLOAT16 = "lance.bfloat16"
+
+IN_UTC: dict[str, Any] = (
+    {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+)
+"""For Spark's mapping of types: before 4.2 timestamps are in UTC, and there is nothing to say."""
 
 Convert = Callable[[pa.Array], pa.Array]
 
@@ -81,7 +87,7 @@ class ToSpark(Batches):
 
     def __init__(self, lance: pa.Schema, spark: StructType) -> None:
         """Prepare the conversion of what was scanned with ``blob_handling="all_binary"``."""
-        super().__init__(lance, to_arrow_schema(spark, timezone="UTC"))
+        super().__init__(lance, to_arrow_schema(spark, **IN_UTC))
         self._parts = lance, spark
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -93,7 +99,7 @@ class ToLance(Batches):
 
     def __init__(self, spark: StructType | pa.Schema, lance: pa.Schema) -> None:
         """Prepare the conversion of what arrives for a DataFrame's schema."""
-        arrow = to_arrow_schema(spark, timezone="UTC") if isinstance(spark, StructType) else spark
+        arrow = to_arrow_schema(spark, **IN_UTC) if isinstance(spark, StructType) else spark
         super().__init__(arrow, lance)
         self._parts = spark, lance
 

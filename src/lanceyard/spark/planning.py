@@ -15,6 +15,8 @@ LARGEST_TASK = 128 * MIB
 SMALLEST_TASK = 4 * MIB
 OPENING = MIB
 """What opening a fragment costs, as bytes that could be read meanwhile."""
+TOLERANCE = 1.5
+"""How much larger a task may be than wanted, rather than become two."""
 ROW_BYTES = 64
 """Of a fragment whose files do not tell their size."""
 
@@ -64,7 +66,7 @@ def plan(
     pieces: list[Piece] = []
     for together in _grouped(found, size):
         alone = together[0]
-        if len(together) == 1 and divisible and alone.size > size * 3 // 2:
+        if divisible and alone.size > size * TOLERANCE:
             pieces += _divided(alone, round(alone.size / size))
         else:
             pieces.append(Piece(tuple(each.fragment for each in together)))
@@ -72,20 +74,31 @@ def plan(
 
 
 def _task_size(found: Sequence[Extent], parallelism: int) -> int:
-    total = sum(each.size + OPENING for each in found)
-    return min(LARGEST_TASK, max(SMALLEST_TASK, -(-total // parallelism)))
+    return min(LARGEST_TASK, max(SMALLEST_TASK, -(-_cost(found) // parallelism)))
 
 
-def _grouped(found: Iterable[Extent], size: int) -> Iterator[list[Extent]]:
+def _cost(found: Iterable[Extent]) -> int:
+    return sum(each.size + OPENING for each in found)
+
+
+def _grouped(found: Sequence[Extent], size: int) -> Iterator[list[Extent]]:
+    """Neighbours together, in about as many groups as the size asks for; large ones alone.
+
+    Groups that were filled one after the other would leave a small one for the end, at which one
+    core would work while the others have nothing to do.
+    """
+    total = _cost(found)
+    groups = -(-total // size)
     group: list[Extent] = []
-    filled = 0
+    current, filled, before = 0, 0, 0
     for each in found:
         cost = each.size + OPENING
-        if group and filled + cost > size:
+        number = (before + cost // 2) * groups // total
+        if group and (number != current or filled + cost > size * TOLERANCE):
             yield group
             group, filled = [], 0
         group.append(each)
-        filled += cost
+        current, filled, before = number, filled + cost, before + cost
     if group:
         yield group
 

@@ -17,6 +17,8 @@ from lanceyard.spark.options import Options
 from lanceyard.spark.planning import Extent, Piece
 from lanceyard.spark.scan import EXTRA, Scan, Version, failed
 
+BATCH_SIZE = 2 * planning.MIB
+"""Of wide rows there are fewer in a batch, which Spark holds several of at once."""
 SELECTIVE = 100_000
 """How many rows an index may find for a read to be planned by what it finds."""
 
@@ -137,6 +139,7 @@ def read(
         "with_row_address": "_rowaddr" in wanted,
         "blob_handling": "all_binary",
         "batch_size": options.batch_size,
+        "batch_size_bytes": None if options.batch_size else BATCH_SIZE,
     }
     if task.piece is None:
         asked |= {

@@ -14,10 +14,10 @@ from pyspark.sql.types import FloatType, LongType, StructType
 
 from lanceyard import errors
 from lanceyard.identifier import Identifier
-from lanceyard.namespace import datasets
 from lanceyard.spark.options import Options
 from lanceyard.spark.reference import Place, open_table
 from lanceyard.spark.types import spark_schema
+from lanceyard.spark.worker import spare_imports
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -72,6 +72,8 @@ class Scan:
     @property
     def schema(self) -> StructType:
         """The Spark schema of what is read."""
+        from lanceyard.namespace import datasets
+
         schema = datasets.schema(self.dataset)
         if self.options.columns is not None:
             self.require_columns(self.options.columns)
@@ -118,12 +120,15 @@ def failed(scan: Scan, cause: Exception) -> Exception:
 def _open(place: Place, version: Version, scan_id: str) -> LanceDataset:  # noqa: ARG001
     import lance
 
+    spare_imports()
     number = version if isinstance(version, int) else None
     dataset = lance.dataset(place.location, version=number, storage_options=place.options)
     return dataset if number is not None else dataset.checkout_version(version)
 
 
 def _checkout(options: Options, place: Place) -> LanceDataset:
+    from lanceyard.namespace import datasets
+
     dataset = open_table(place)
     identifier = Identifier(options.reference.table or (str(options.reference),))
     if options.tag is not None:

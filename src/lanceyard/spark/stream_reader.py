@@ -86,7 +86,9 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         limit: ReadLimit | None = None,
     ) -> dict[str, Any]:
         latest = self._latest() if self._last is None else self._last
-        begin = Offset.read(start or self.initialOffset())
+        if start is None:  # before 4.2 Spark does not say where it stands, and takes all there is
+            return Offset(latest).write()
+        begin = Offset.read(start)
         if latest < begin.version:
             raise errors.TableVersionNotFoundError(
                 f"table {self._options.reference} has {latest} versions and the stream had read "
@@ -103,8 +105,10 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         first, last = Offset.read(start), Offset.read(end)
-        if first.snapshot != last.snapshot and last.snapshot is not None:
+        if last.snapshot is not None and first.snapshot != last.snapshot:
             first = Offset(last.snapshot, fragments=0, snapshot=last.snapshot)
+        elif first.version > last.version:
+            first = Offset(last.version, fragments=0, snapshot=last.version)
         tasks: list[InputPartition] = []
         for step in self._steps(first, last.version):
             is_last = step.version == last.version and last.fragments is not None

@@ -41,7 +41,7 @@ from pyspark.sql.types import (
 )
 
 from lanceyard import errors
-from lanceyard.spark.batches import BFLOAT16, BLOB, ToLance, ToSpark, extension, is_list
+from lanceyard.spark.batches import BFLOAT16, BLOB, IN_UTC, ToLance, ToSpark, extension, is_list
 
 __all__ = ["ARROW", "SIZE", "ToLance", "ToSpark", "check_append", "lance_schema", "spark_schema"]
 
@@ -268,7 +268,7 @@ def _plain_type(path: str, spark: DataType) -> pa.DataType:
         case UserDefinedType() | VariantType():
             raise _unknown_to_lance(path, spark)
     try:
-        arrow = to_arrow_type(spark, timezone="UTC")
+        arrow = to_arrow_type(spark, **IN_UTC)
     except PySparkTypeError:
         raise _unknown_to_lance(path, spark) from None
     if pa.types.is_struct(arrow):  # geometry and geography

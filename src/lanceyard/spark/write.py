@@ -20,7 +20,6 @@ from pyspark.sql.types import StructType
 
 from lanceyard import errors
 from lanceyard.identifier import Identifier
-from lanceyard.namespace import datasets
 from lanceyard.spark.batches import ToLance
 from lanceyard.spark.options import Options
 from lanceyard.spark.reference import Place, TableReference, open_table
@@ -73,6 +72,8 @@ class Write:
         LanceNamespaceError
             The schema does not fit the table, or the table may not be written so.
         """
+        from lanceyard.namespace import datasets
+
         reference = options.reference
         found = reference.find()
         exists = found is not None and not found.is_empty
@@ -272,11 +273,11 @@ def fits(place: Place, base: int | None, now: LanceDataset) -> bool:
         before = open_table(place, base)
     except (OSError, ValueError):
         return False
-    return _columns(before) <= _columns(now)
-
-
-def _columns(dataset: LanceDataset) -> set[str]:
-    return {repr(column) for column in dataset.lance_schema.fields()}
+    numbered: dict[str, Any] = {repr(each): each for each in now.lance_schema.fields()}
+    known = {repr(column) for column in before.lance_schema.fields()}
+    # Where a fragment lacks a column, Lance reads nulls.
+    new = [column for text, column in numbered.items() if text not in known]
+    return known <= numbered.keys() and all(column.to_arrow().nullable for column in new)
 
 
 def land(
