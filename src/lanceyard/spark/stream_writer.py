@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -57,10 +58,13 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
                 "could be written twice: set option query_id"
             )
         for attempt in range(ATTEMPTS):
-            if self._commit(written, query, batchId):
+            try:
+                self._commit(written, query, batchId)
+            except _OvertakenError:
+                time.sleep(random.uniform(0, 0.01 * 2 ** min(attempt, 6)))
+            else:
                 self._table.require_still(self._write.place)
                 return
-            time.sleep(random.uniform(0, 0.01 * 2 ** min(attempt, 6)))
         raise errors.ConcurrentModificationError(
             f"other writers kept committing to table {self._table}; batch {batchId} was not written"
         )
@@ -74,29 +78,29 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
     def _table(self) -> TableReference:
         return self._write.reference
 
-    def _commit(self, written: list[Written], query: str, batch: int) -> bool:
-        """Land a batch unless it has landed; False if another writer was faster."""
+    def _commit(self, written: list[Written], query: str, batch: int) -> None:
+        """Land a batch on the version that was asked for it, unless that knows it already."""
         place = self._table.claim()
-        dataset = None if place.is_empty else open_table(place)
-        if dataset is not None and self._is_done(dataset, query, batch):
-            return True
+        if place.is_empty:
+            self._create(place, written)
+        dataset = open_table(place)
+        if self._is_done(dataset, query, batch):
+            return
         if not all(self._fits(message, place, dataset) for message in written):
             raise errors.ConcurrentModificationError(
                 f"table {self._table} was created or replaced by another writer while batch "
                 f"{batch} was written; restart the query to run the batch again"
             )
         properties = {QUERY: query, BATCH: str(batch), WRITE: self._write.id}
-        if dataset is None:
-            return self._create(place, written, properties)
-        return self._add(dataset, written, properties)
+        self._add(dataset, written, properties)
 
-    def _fits(self, message: Written, place: Place, dataset: LanceDataset | None) -> bool:
+    def _fits(self, message: Written, place: Place, dataset: LanceDataset) -> bool:
         """Whether fragments refer to the columns of the table as it is now."""
         if message.location != place.location:
             return False
-        if dataset is None or message.base is None:
-            return dataset is None and message.base is None
-        return self._write.replaces or fits(place, message.base, dataset)
+        if self._write.replaces or not message.fragments:
+            return True
+        return fits(place, message, dataset)
 
     def _is_done(self, dataset: LanceDataset, query: str, batch: int) -> bool:
         """Whether a version of the table holds a batch, or a later one of its query.
@@ -113,7 +117,8 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
             if begun is not None:
                 return self._is_unknown_done(cause, query, batch)
         if begun is None:
-            dataset.update_config({BEGIN + query: str(dataset.version)})
+            with _overtaking():
+                dataset.update_config({BEGIN + query: str(dataset.version)})
         return False
 
     def _is_unknown_done(self, cause: Exception, query: str, batch: int) -> bool:
@@ -124,20 +129,22 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
             ) from cause
         return self._options.on_unknown_batch == "skip"
 
-    def _create(self, place: Place, written: list[Written], properties: dict[str, str]) -> bool:
+    def _create(self, place: Place, written: list[Written]) -> None:
+        """Make the table, without rows: they come when the query is noted, as later ones do."""
+        from lance import LanceOperation
+
+        empty = LanceOperation.Overwrite(self._write.content(written).new_schema, [])
         try:
-            land(place.location, self._write.content(written), properties, place, retries=0)
-        except OSError:
+            land(place.location, empty, {WRITE: self._write.id}, place, retries=0)
+        except OSError as cause:
             if self._table.claim().is_empty:
-                raise
-            return False
-        return True
+                raise errors.InternalError(f"cannot create table {self._table}: {cause}") from cause
+            raise _OvertakenError from cause
 
     def _add(
         self, dataset: LanceDataset, written: list[Written], properties: dict[str, str]
-    ) -> bool:
+    ) -> None:
         from lance import LanceOperation
-        from lance.commit import CommitConflictError
 
         operation: LanceOperation.BaseOperation
         if self._write.replaces:
@@ -147,11 +154,26 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
             kept = [fragment.metadata for fragment in dataset.get_fragments()]
             new = fragments_of(written)
             operation = LanceOperation.Merge([*kept, *new], dataset.lance_schema)
-        try:
+        with _overtaking():
             land(dataset, operation, properties, self._write.place, retries=0)
-        except CommitConflictError:
-            return False
-        return True
+
+
+class _OvertakenError(Exception):
+    """Another writer was faster: look again."""
+
+
+@contextmanager
+def _overtaking() -> Iterator[None]:
+    from lance.commit import CommitConflictError
+
+    try:
+        yield
+    except CommitConflictError as cause:
+        raise _OvertakenError from cause
+    except OSError as cause:
+        if "Incompatible transaction" not in str(cause):
+            raise
+        raise _OvertakenError from cause
 
 
 def _running_query() -> str | None:

@@ -156,9 +156,10 @@ class Write:
     def _append(self, added: LanceOperation.Append, properties: dict[str, str]) -> None:
         from lance.commit import CommitConflictError
 
+        meant = Written(base=self.base)
         for attempt in range(ATTEMPTS):
             latest = open_table(self.place)
-            if not fits(self.place, self.base, latest):
+            if not fits(self.place, meant, latest):
                 raise errors.ConcurrentModificationError(
                     f"table {self.reference} got other columns while it was written, and nothing "
                     "was added; run the job again"
@@ -262,19 +263,19 @@ def fragments_of(messages: Iterable[WriterCommitMessage | None]) -> list[Fragmen
     return [FragmentMetadata.from_json(text) for message in done for text in message.fragments]
 
 
-def fits(place: Place, base: int | None, now: LanceDataset) -> bool:
-    """Whether fragments that were written for one version can be added to another.
+def fits(place: Place, message: Written, now: LanceDataset) -> bool:
+    """Whether fragments can be added to a version, be it another than they were written for.
 
     They name columns by number, so the numbers must mean the same columns.
     """
-    if base is None or base == now.version:
-        return base is not None
+    if message.base == now.version:
+        return True
     try:
-        before = open_table(place, base)
+        before = message.schema or open_table(place, message.base).lance_schema
     except (OSError, ValueError):
         return False
     numbered: dict[str, Any] = {repr(each): each for each in now.lance_schema.fields()}
-    known = {repr(column) for column in before.lance_schema.fields()}
+    known = {repr(column) for column in before.fields()}
     # Where a fragment lacks a column, Lance reads nulls.
     new = [column for text, column in numbered.items() if text not in known]
     return known <= numbered.keys() and all(column.to_arrow().nullable for column in new)
