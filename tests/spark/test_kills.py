@@ -32,6 +32,8 @@ DEEP_KILLS = 20
 AFTERMATH = 0.3
 """Seconds: how long a victim may live on after it has come as far as it was to come."""
 BATCHES = 3
+FIRST = 2
+"""The version on which the first batch lands: the table was made, and the query noted."""
 
 
 def repeatedly():
@@ -199,11 +201,12 @@ def test_a_driver_that_is_killed_around_commits_can_be_started_again(
 ):
     batches = make_source(tmp_path, BATCHES)
     write(trapped, table, "old")
+    moment, batch = in_stream.split()
     traps = [
-        Trap.parse(f"{in_stream} hold {tmp_path}/stream"),
+        Trap(moment, int(batch) + FIRST, "hold", f"{tmp_path}/stream"),
         Trap.parse(f"{in_job} hold {tmp_path}/job"),
     ]
-    whole = traps[0].version + (traps[0].moment == "after")
+    whole = int(batch) + (moment == "after")
     left = {"old", "new"} if traps[1].moment == "after" else {"old"}
     options = json.dumps({**table, "trap": str(traps[1])})
     with victim("both", str(tmp_path), str(traps[0]), options, "new") as prey:
@@ -244,7 +247,9 @@ def test_an_abort_deletes_nothing_that_a_version_needs(trapped, tmp_path, table)
 def test_a_stream_whose_commit_fails_though_it_lands_goes_on_after_it(trapped, tmp_path):
     batches = make_source(tmp_path, BATCHES)
     with pytest.raises(Exception, match="trapped after"):
-        follow(trapped, str(tmp_path), trap=f"after 1 fail {tmp_path}/sign").awaitTermination()
+        follow(
+            trapped, str(tmp_path), trap=f"after {FIRST + 1} fail {tmp_path}/sign"
+        ).awaitTermination()
     assert landed(tmp_path) == batches[:2]
     finish(trapped, tmp_path)
     assert landed(tmp_path) == batches

@@ -139,7 +139,6 @@ def read(
         "with_row_address": "_rowaddr" in wanted,
         "blob_handling": "all_binary",
         "batch_size": options.batch_size,
-        "batch_size_bytes": None if options.batch_size else BATCH_SIZE,
     }
     if task.piece is None:
         asked |= {
@@ -151,6 +150,8 @@ def read(
     else:
         asked["fragments"] = [dataset.get_fragment(number) for number in task.piece.fragments]
         asked |= {"offset": task.piece.offset, "limit": task.piece.limit}
+        if options.batch_size is None:
+            asked["batch_size_bytes"] = BATCH_SIZE
     try:
         scanner = dataset.scanner(**asked)
         convert = ToSpark(scanner.projected_schema, schema)
