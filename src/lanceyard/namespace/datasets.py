@@ -79,6 +79,39 @@ def open_branch(
         ) from cause
 
 
+def open_at(
+    dataset: LanceDataset,
+    identifier: Identifier,
+    *,
+    version: int | None,
+    tag: str | None,
+    branch: str | None,
+) -> LanceDataset:
+    """An open table at the version, tag or branch that is asked for; itself if none is."""
+    if tag is not None:
+        return open_tag(dataset, identifier, tag)
+    if branch is not None:
+        return open_branch(dataset, identifier, branch, version)
+    if version is not None:
+        return open_version(dataset, identifier, version)
+    return dataset
+
+
+def discard(location: str, fragments: Iterable[Any]) -> None:
+    """Delete the data files of a commit that did not land.
+
+    On an object store even a request that failed may still be carried out, so there they are left
+    to repair.
+    """
+    if "://" in location:
+        return
+    for fragment in fragments:
+        for file in fragment.files:
+            path = os.path.join(location, "data", file.path)
+            if os.path.exists(path):
+                os.unlink(path)
+
+
 def properties(dataset: LanceDataset) -> dict[str, str]:
     """The properties of a table whose catalog keeps none: its Lance metadata.
 
@@ -157,7 +190,7 @@ class StreamWriter:
                 ).operation
             dataset = self._commit(location, content, replace=replace)
         except OSError as cause:
-            self._discard(location, content.fragments if content else ())
+            discard(location, content.fragments if content else ())
             if not replace and _has_versions(location, self._options):
                 raise errors.table_exists(self._identifier, "another writer was faster") from cause
             raise
@@ -210,16 +243,6 @@ class StreamWriter:
         raise errors.ConcurrentModificationError(
             f"other writers kept committing to table {self._identifier}; try again"
         )
-
-    def _discard(self, location: str, fragments: Iterable[Any]) -> None:
-        """Delete the data files of a commit that did not land."""
-        if "://" in location:
-            return  # on an object store they are left to repair
-        for fragment in fragments:
-            for file in fragment.files:
-                path = os.path.join(location, "data", file.path)
-                if os.path.exists(path):
-                    os.unlink(path)
 
 
 def read_stream(identifier: Identifier, body: Any) -> pa.RecordBatchReader:

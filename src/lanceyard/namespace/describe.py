@@ -76,13 +76,9 @@ def _open(
         if request.load_detailed_metadata or asked:
             raise
         return None  # only its properties were wanted, and what is no Lance table has none
-    if request.tag is not None:
-        return datasets.open_tag(dataset, identifier, request.tag)
-    if request.branch is not None:
-        return datasets.open_branch(dataset, identifier, request.branch, request.version)
-    if request.version is not None:
-        return datasets.open_version(dataset, identifier, request.version)
-    return dataset
+    return datasets.open_at(
+        dataset, identifier, version=request.version, tag=request.tag, branch=request.branch
+    )
 
 
 def _add_details(response: DescribeTableResponse, dataset: LanceDataset) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import NamedTuple, Self
@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 from lanceyard import errors
 from lanceyard.settings import DirectorySettings
 from lanceyard.spark.reference import Place, open_table
-from lanceyard.spark.write import WRITE, history
+from lanceyard.spark.write import find_write
 from lanceyard.storage.base import Store
 from lanceyard.storage.roots import open_store
 
@@ -114,8 +114,7 @@ class Ledger:
     def _has_landed(self, intent: Intent) -> bool:
         if self._is_empty():
             return False
-        found = history(open_table(self._place), intent.version)
-        return any(_id(properties) == intent.write_id for properties in found)
+        return find_write(self._place, intent.write_id, intent.version) is not None
 
     def _require_abandoned(self, intent: Intent) -> None:
         if not self._store.has_locks and time.time() - intent.noted < PATIENCE:
@@ -126,7 +125,3 @@ class Ledger:
 
     def _is_empty(self) -> bool:
         return not any(name.name.endswith(".manifest") for name in self._store.entries("_versions"))
-
-
-def _id(properties: Mapping[str, str]) -> str | None:
-    return properties.get(WRITE)

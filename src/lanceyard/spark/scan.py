@@ -118,11 +118,9 @@ def failed(scan: Scan, cause: Exception) -> Exception:
 
 @lru_cache(maxsize=16)
 def _open(place: Place, version: Version, scan_id: str) -> LanceDataset:  # noqa: ARG001
-    import lance
-
-    spare_imports()
     number = version if isinstance(version, int) else None
-    dataset = lance.dataset(place.location, version=number, storage_options=place.options)
+    dataset = open_table(place, number)
+    spare_imports()
     return dataset if number is not None else dataset.checkout_version(version)
 
 
@@ -130,16 +128,12 @@ def _checkout(options: Options, place: Place) -> LanceDataset:
     from lanceyard.namespace import datasets
 
     dataset = open_table(place)
-    identifier = Identifier(options.reference.table or (str(options.reference),))
-    if options.tag is not None:
-        return datasets.open_tag(dataset, identifier, options.tag)
-    if options.branch is not None:
-        return datasets.open_branch(dataset, identifier, options.branch, options.version)
-    if options.version is not None:
-        return datasets.open_version(dataset, identifier, options.version)
     if options.timestamp is not None:
         return _as_of(dataset, options)
-    return dataset
+    identifier = Identifier(options.reference.table or (str(options.reference),))
+    return datasets.open_at(
+        dataset, identifier, version=options.version, tag=options.tag, branch=options.branch
+    )
 
 
 def _as_of(dataset: LanceDataset, options: Options) -> LanceDataset:

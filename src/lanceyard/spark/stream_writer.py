@@ -110,7 +110,8 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
         """
         begun = dataset.config().get(BEGIN + query)
         try:
-            for properties in history(dataset, int(begun or 0)):
+            for commit in history(dataset, int(begun or 0)):
+                properties = commit.transaction_properties or {}
                 if properties.get(QUERY) == query:
                     return int(properties[BATCH]) >= batch
         except errors.TableVersionNotFoundError as cause:

@@ -7,7 +7,6 @@ which it is found again if its reply is lost.
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from lanceyard.spark.reference import Place, TableReference, open_table
 from lanceyard.spark.types import check_append, lance_schema
 
 if TYPE_CHECKING:
-    from lance import LanceDataset, LanceOperation
+    from lance import LanceDataset, LanceOperation, Transaction
     from lance.fragment import FragmentMetadata
 
 ATTEMPTS = 20
@@ -176,17 +175,13 @@ class Write:
         """Delete what tasks wrote, unless a version holds it.
 
         Spark calls this also when `commit` has failed, and then it may have landed all the same.
-        On an object store even a request that failed may still be carried out, so nothing is
-        deleted there; repair does that when it is old. A name that was declared stays declared:
-        tasks that Spark has not killed yet may still write there.
+        A name that was declared stays declared: tasks that Spark has not killed yet may still
+        write there.
         """
-        if "://" in self.place.location or self._may_have_landed():
-            return
-        for fragment in fragments_of(messages):
-            for file in fragment.files:
-                path = os.path.join(self.place.location, "data", file.path)
-                if os.path.exists(path):
-                    os.unlink(path)
+        from lanceyard.namespace import datasets
+
+        if not self._may_have_landed():
+            datasets.discard(self.place.location, fragments_of(messages))
 
     def content(self, messages: Iterable[WriterCommitMessage | None]) -> LanceOperation.Overwrite:
         """What all tasks wrote, as the whole content of the table."""
@@ -201,9 +196,7 @@ class Write:
         now = self.reference.find()
         if now is None or now.is_empty:
             return False
-        return any(
-            found.get(WRITE) == self.id for found in history(open_table(now), self.base or 0)
-        )
+        return find_write(now, self.id, self.base or 0) is not None
 
     def _may_have_landed(self) -> bool:
         try:
@@ -299,8 +292,8 @@ def land(
     )
 
 
-def history(dataset: LanceDataset, since: int) -> Iterator[Mapping[str, str]]:
-    """The properties of the commits of a table, newest first, down to a version (excluded).
+def history(dataset: LanceDataset, since: int) -> Iterator[Transaction]:
+    """The commits of a table, newest first, down to a version (excluded).
 
     Raises
     ------
@@ -314,18 +307,23 @@ def history(dataset: LanceDataset, since: int) -> Iterator[Mapping[str, str]]:
             raise errors.TableVersionNotFoundError(
                 f"version {version} of {dataset.uri} was cleaned away"
             ) from cause
-        yield (found.transaction_properties or {}) if found is not None else {}
+        if found is not None:
+            yield found
+
+
+def find_write(place: Place, write_id: str, since: int) -> Transaction | None:
+    """The commit of a write, if it landed after a version."""
+    for found in history(open_table(place), since):
+        if (found.transaction_properties or {}).get(WRITE) == write_id:
+            return found
+    return None
 
 
 def rows_of(place: Place, write_id: str, since: int) -> int:
     """How many rows a write added that landed after a version."""
-    dataset = open_table(place)
-    for version in range(int(dataset.version), since, -1):
-        found = dataset.read_transaction(version)
-        if found is not None and (found.transaction_properties or {}).get(WRITE) == write_id:
-            operation: Any = found.operation
-            return sum(int(fragment.physical_rows) for fragment in operation.fragments)
-    return 0
+    found = find_write(place, write_id, since)
+    operation: Any = None if found is None else found.operation
+    return 0 if found is None else sum(int(each.physical_rows) for each in operation.fragments)
 
 
 def _replaces(place: Place | None, options: Options, *, overwrite: bool) -> bool:
