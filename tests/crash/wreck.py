@@ -93,7 +93,6 @@ OPERATIONS = [
         id=["declared"],
         properties=PROPERTIES,
         rows=(7, 8),
-        modes=("v1",),
     ),
     _operation("overwrite", "create_table", id=["t"], mode="overwrite", rows=(7, 8)),
     _operation(
@@ -238,6 +237,10 @@ class Shipyard:
             # The content is a commit of the Lance table, its properties one of the manifest.
             half = {"t": (after.tables["t"][0], before.tables["t"][1])}
             between = [after._replace(tables={**after.tables, **half})]
+        if operation.name == "fill_described" and mode != "v1":
+            # Properties come first: with them the table still is only declared.
+            described = {"declared": (None, after.tables["declared"][1])}
+            between = [after._replace(tables={**after.tables, **described})]
         return Expectation(operation, mode, before, after, between)
 
 

@@ -55,9 +55,12 @@ def test_one_of_many_who_fill_a_declared_table_wins(
     for _ in range(rounds):
         client = fresh()
         prepare(client, Step("declare_table", {"id": ["t"]}))
-        steps = [Step("create_table", {"id": ["t"]}, (i,)) for i in range(RACERS)]
+        requests = [{"id": ["t"], "properties": {"by": str(i)}} for i in range(RACERS)]
+        steps = [Step("create_table", request, (i,)) for i, request in enumerate(requests)]
         [won] = check(racers.race(client, steps), winners=1, codes={5, 14})
         assert audit(client)["t"].rows == won.rows
+        described = client.open().describe_table({"id": ["t"], "load_detailed_metadata": True})
+        assert described.properties == won.request["properties"]
 
 
 def test_one_of_many_droppers_wins(racers: Racers, fresh: Fresh, rounds: int) -> None:

@@ -90,7 +90,7 @@ class CompatibleCatalog(Catalog):
         if own is None or path not in (None, own):
             self._refuse_directory(identifier, path)
             return self._hashed.declare_table(identifier, location, properties)
-        with self._listing.holding(identifier, own):
+        with layout.holding(self._store, identifier, own):
             self._hashed.refuse(identifier)
             free = self._free_path(identifier, own)
             entry = self._hashed.declare_at(identifier, free, properties, chosen=False)
@@ -109,7 +109,7 @@ class CompatibleCatalog(Catalog):
         own = self._own_path(identifier)
         if own is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
-        with self._listing.holding(identifier, own):
+        with layout.holding(self._store, identifier, own):
             return self._create_own(identifier, own, properties, writer, replace=replace)
 
     def _create_own(
@@ -129,7 +129,9 @@ class CompatibleCatalog(Catalog):
             # We hold the directory, so whoever hid it crashed before it removed the row.
             self._listing.show(own)
             state = self._listing.state(own)
-        if row is not None and (row.location != own or state is State.DECLARED):
+        if row is not None and row.location == own and state is State.DECLARED:
+            return self._hashed.fill(identifier, own, properties, writer)
+        if row is not None and row.location != own:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         if state is State.PRESENT:
             self._refuse_overwrite(identifier, row, replace=replace)
@@ -162,7 +164,7 @@ class CompatibleCatalog(Catalog):
         own = self._own_path(identifier)
         with contextlib.ExitStack() as held:
             if own is not None:
-                held.enter_context(self._listing.holding(identifier, own))
+                held.enter_context(layout.holding(self._store, identifier, own))
             self._hashed.refuse(identifier, replace=replace)
             if not replace and own is not None and self._listing.state(own) in VISIBLE:
                 raise errors.table_exists(identifier)
@@ -181,7 +183,7 @@ class CompatibleCatalog(Catalog):
         own = self._own_path(identifier)
         if own is None:
             return self._hashed.deregister_table(identifier)
-        with self._listing.holding(identifier, own):
+        with layout.holding(self._store, identifier, own):
             row = self._hashed.manifest.find(identifier)
             if row is not None and row.object_type == TABLE and row.location == own:
                 self._hide_own(identifier, own)
@@ -195,7 +197,7 @@ class CompatibleCatalog(Catalog):
         own = self._own_path(identifier)
         if own is None:
             return self._hashed.drop_table(identifier)
-        with self._listing.holding(identifier, own):
+        with layout.holding(self._store, identifier, own):
             row = self._hashed.manifest.find(identifier)
             if row is not None and row.object_type == TABLE and row.location == own:
                 self._drop_own(identifier, row, own)
@@ -219,7 +221,7 @@ class CompatibleCatalog(Catalog):
         source = self._own_path(identifier)
         if source is None:
             return self._hashed.rename_table(identifier, target)
-        with self._listing.holding(identifier, source):
+        with layout.holding(self._store, identifier, source):
             row = self._hashed.manifest.find(identifier)
             if row is None and self._unlisted_path(identifier) is not None:
                 # A directory without a row is taken into the manifest first: from then on the row

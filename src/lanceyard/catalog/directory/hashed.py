@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Collection, Iterable, Mapping
 
@@ -131,7 +132,9 @@ class HashedCatalog(Catalog):
     ) -> TableEntry:
         row = self.manifest.find(identifier)
         if row is not None and row.object_type == TABLE and self._row_is_declared(row):
-            return self._fill(identifier, row, properties, writer)
+            path = layout.checked_path(row.location, identifier)
+            with layout.holding(self._store, identifier, path):
+                return self.fill(identifier, path, properties, writer)
         self.refuse(identifier, replace=replace)
         path = layout.hashed_directory(identifier)
         try:
@@ -207,39 +210,48 @@ class HashedCatalog(Catalog):
         assert outcome.row is not None
         return self.entry(identifier, outcome.row)
 
-    def _fill(
+    def fill(
         self,
         identifier: Identifier,
-        row: Row,
+        path: str,
         properties: Mapping[str, str],
         writer: TableWriter,
     ) -> TableEntry:
-        """Give a declared table its content, where it was declared: others may know the place."""
-        path = layout.checked_path(row.location, identifier)
+        """Give a declared table its content, where it was declared: others may know the place.
+
+        The caller holds the directory. Properties come first: until the content is there the table
+        is only declared, so a crash in between leaves nothing that looks whole, and the same create
+        succeeds afterwards.
+        """
+        before = self._require_at(identifier, path).properties
+        if not layout.is_declared(self._store, path):
+            raise errors.table_exists(identifier, "another writer was faster")
+        if properties:
+            self._alter(identifier, TABLE, properties, ())
         try:
             writer(self._store.location(path), replace=False)
             self._store.sync_tree(path)
-        except OSError:
-            self._require_unmoved(identifier, row)
+        except Exception as failure:
+            if isinstance(failure, OSError):
+                self._require_at(identifier, path)
+            if properties and layout.is_declared(self._store, path):
+                with contextlib.suppress(errors.LanceNamespaceError):
+                    self._alter(identifier, TABLE, before, properties.keys() - before.keys())
             raise
-        now = self._require_unmoved(identifier, row)
-        if properties:
-            change = AlterProperties(identifier.object_id, TABLE, dict(properties))
-            now = self.manifest.commit(change).row or now
-        return self.entry(identifier, now)
+        return self.entry(identifier, self._require_at(identifier, path))
 
-    def _require_unmoved(self, identifier: Identifier, row: Row) -> Row:
-        """The row of a table that was written, unless it was dropped or moved meanwhile.
+    def _require_at(self, identifier: Identifier, path: str) -> Row:
+        """The row of a table that is being filled, unless it was dropped or moved meanwhile.
 
         What was written where no table is any more is deleted.
         """
-        now = self.manifest.find(identifier)
-        if now is None or now.location != row.location:
-            self._delete_all([row])
+        row = self.manifest.find(identifier)
+        if row is None or row.location != path:
+            self._delete_quietly(path, unless_occupied=True)
             raise errors.ConcurrentModificationError(
                 f"table {identifier} was dropped or moved while it was created"
             )
-        return now
+        return row
 
     def _children(self, parent: Identifier, object_type: str, page: Page) -> list[str]:
         object_id = parent.object_id

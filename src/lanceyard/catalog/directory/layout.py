@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
+from collections.abc import Iterator
 from functools import lru_cache
 
-from lanceyard.errors import InvalidInputError, InvalidTableStateError
+from lanceyard.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+)
 from lanceyard.identifier import Identifier, check_name
 from lanceyard.storage.base import Store
 
@@ -100,3 +106,15 @@ def has_data(store: Store, path: str) -> bool:
 def is_declared(store: Store, path: str) -> bool:
     """Whether a table directory is reserved and holds no data yet."""
     return store.exists(f"{path}/{RESERVED}") and not has_data(store, path)
+
+
+@contextlib.contextmanager
+def holding(store: Store, identifier: Identifier, path: str) -> Iterator[None]:
+    """Hold a table directory while it is filled, hidden, shown or deleted."""
+    try:
+        with store.hold(path):
+            yield
+    except TimeoutError as cause:
+        raise ConcurrentModificationError(
+            f"table {identifier} is being created or dropped by another writer; try again"
+        ) from cause

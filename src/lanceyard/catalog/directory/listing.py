@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -87,7 +86,7 @@ class ListingCatalog(Catalog):
                 "only declared has no Lance metadata to keep them in"
             )
         self._require_own(path, location)
-        with self.holding(identifier, path):
+        with layout.holding(self._store, identifier, path):
             self.require_free(identifier, path)
             if not self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved"):
                 raise errors.table_exists(identifier)
@@ -102,23 +101,12 @@ class ListingCatalog(Catalog):
         replace: bool,
     ) -> TableEntry:
         path = self.path(identifier)
-        with self.holding(identifier, path):
+        with layout.holding(self._store, identifier, path):
             state = self.state(path)
             if state is not State.DECLARED and not (state is State.PRESENT and replace):
                 self.require_free(identifier, path)
             self.fill(identifier, path, writer, state)
         return self._entry(path)
-
-    @contextlib.contextmanager
-    def holding(self, identifier: Identifier, path: str) -> Iterator[None]:
-        """Hold a table directory while it is created, hidden, shown or deleted."""
-        try:
-            with self._store.hold(path):
-                yield
-        except TimeoutError as cause:
-            raise errors.ConcurrentModificationError(
-                f"table {identifier} is being created or dropped by another writer; try again"
-            ) from cause
 
     def fill(
         self,
@@ -178,7 +166,7 @@ class ListingCatalog(Catalog):
     ) -> TableEntry:
         path = self.path(identifier)
         self._require_own(path, location)
-        with self.holding(identifier, path):
+        with layout.holding(self._store, identifier, path):
             state = self.state(path)
             if state in (*GONE, State.DROPPING):
                 raise errors.InvalidInputError(f"nothing lies at location {location!r}")
@@ -189,7 +177,7 @@ class ListingCatalog(Catalog):
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
-        with self.holding(identifier, path):
+        with layout.holding(self._store, identifier, path):
             entry = self.describe_table(identifier)
             self.hide(path)
         return entry
@@ -206,7 +194,7 @@ class ListingCatalog(Catalog):
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
-        with self.holding(identifier, path):
+        with layout.holding(self._store, identifier, path):
             if self.state(path) in GONE:
                 raise errors.table_not_found(identifier)
             self.drop_path(identifier, path)
