@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -146,10 +147,13 @@ class Processes:
 
 
 def receive(line: Connection, patience: float = PATIENCE) -> Any:
-    """What a process answers, or a failure if it does not answer in time."""
+    """What a process answers; raises what it raised, or if it does not answer in time."""
     if not line.poll(patience):
         raise TimeoutError(f"a racer did not answer within {patience:.0f} s")
-    return line.recv()
+    answer = line.recv()
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _serve(line: Connection, barrier: Any) -> None:
@@ -162,6 +166,7 @@ def _serve(line: Connection, barrier: Any) -> None:
         try:
             line.send(job() if job else None)
         except Exception as failure:
+            failure.add_note(traceback.format_exc())
             line.send(failure)
 
 

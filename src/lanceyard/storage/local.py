@@ -163,8 +163,11 @@ class LocalStore(Store):
             try:
                 yield
             finally:
-                with contextlib.suppress(OSError):
-                    os.rmdir(target)  # where nothing was left in it
+                # Where nothing was left in it, it goes; unless it went already, and what is there
+                # now was made, and is held, by the next one.
+                if _is_at(handle, target):
+                    with contextlib.suppress(OSError):
+                        os.rmdir(target)
 
     def sync_tree(self, path: str) -> None:
         if not self._durable:
