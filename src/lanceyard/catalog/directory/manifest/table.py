@@ -143,22 +143,19 @@ class ManifestTable:
 
     def is_ours(self, version: int) -> bool:
         """Whether a version was committed by a catalog of this kind."""
-        return OURS in (self._transaction(version).transaction_properties or {})
+        return OURS in self._transaction_properties(version)
 
     def changes(self, version: int) -> set[str]:
         """The ids of the changes that a version carried out."""
-        properties = self._transaction(version).transaction_properties or {}
-        return set(properties.get(CHANGES, "").split(",")) - {""}
+        return set(self._transaction_properties(version).get(CHANGES, "").split(",")) - {""}
 
     def moves_no_rows(self, version: int) -> bool:
         """Whether a version only indexed or configured, so that a commit may land after it."""
-        operation = self._transaction(version).operation
-        return type(operation).__name__ in ("CreateIndex", "UpdateConfig", "BaseOperation")
+        return self._operation(version) in ("CreateIndex", "UpdateConfig", "BaseOperation")
 
     def begins_anew(self, version: int) -> bool:
         """Whether another kind of writer replaced everything in a version."""
-        operation = self._transaction(version).operation
-        return isinstance(operation, LanceOperation.Overwrite) and not self.is_ours(version)
+        return self._operation(version) == "Overwrite" and not self.is_ours(version)
 
     def check_writable(self) -> None:
         """Refuse to write where a writer feature that we do not know is in use."""
@@ -290,8 +287,23 @@ class ManifestTable:
             for path in _fragment(metadata).key:
                 self._store.delete(f"{MANIFEST}/data/{path}")
 
-    def _transaction(self, version: int) -> Transaction:
-        found = self.dataset.read_transaction(version)
+    def _operation(self, version: int) -> str | None:
+        transaction = self._transaction(version)
+        return None if transaction is None else type(transaction.operation).__name__
+
+    def _transaction_properties(self, version: int) -> Mapping[str, str]:
+        transaction = self._transaction(version)
+        return {} if transaction is None else transaction.transaction_properties or {}
+
+    def _transaction(self, version: int) -> Transaction | None:
+        """What a version did; None for what pylance cannot tell, which is never a commit of ours.
+
+        It fails on a compaction that rewrote indexes, as pylance before 6 leaves after most writes.
+        """
+        try:
+            found = self.dataset.read_transaction(version)
+        except TypeError:
+            return None
         if found is None:
             raise OSError(f"version {version} of {MANIFEST} has no transaction")
         return found
