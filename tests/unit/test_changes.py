@@ -7,13 +7,17 @@ import pytest
 from lanceyard import errors
 from lanceyard.catalog.changes import (
     CHANGES,
+    AdoptTables,
     AlterProperties,
     Change,
     CreateNamespace,
+    DiscardRow,
     DropNamespace,
     MoveTable,
     PutTable,
     RemoveTable,
+    RestoreParents,
+    RewriteRow,
     from_json,
     refuse_overlap,
 )
@@ -47,6 +51,10 @@ EXAMPLES: list[Change] = [
     RemoveTable("t", "t.lance", keep=True),
     MoveTable("t", "ns$t2", "t.lance", "hash_t"),
     AlterProperties("ns", NAMESPACE, {"k": "w"}, ("gone",)),
+    AdoptTables("", (("a$b", "a_b", {"k": "v"}), ("c", "c.lance", {}))),
+    RestoreParents("lost$t"),
+    DiscardRow("t", "t.lance"),
+    RewriteRow("t", "t.lance", "hash_t"),
 ]
 
 
@@ -60,6 +68,10 @@ def test_a_change_reads_back_from_json(change: Change) -> None:
 
 
 REFUSED: list[tuple[Change, type[Exception]]] = [
+    (RestoreParents("t$a$b"), errors.NamespaceAlreadyExistsError),
+    (DiscardRow("missing", "x"), errors.ConcurrentModificationError),
+    (DiscardRow("t", "elsewhere"), errors.ConcurrentModificationError),
+    (RewriteRow("t", "elsewhere"), errors.ConcurrentModificationError),
     (CreateNamespace("ns"), errors.NamespaceAlreadyExistsError),
     (CreateNamespace("t"), errors.NamespaceAlreadyExistsError),
     (CreateNamespace("t", replace=True), errors.NamespaceAlreadyExistsError),
@@ -180,3 +192,31 @@ def test_changes_in_a_row_see_each_other(draft: Draft) -> None:
 
 def test_locations_that_begin_alike_do_not_overlap() -> None:
     refuse_overlap("x/tt", "x/t", Identifier(("t",)))
+
+
+def test_tables_are_adopted_where_nothing_is_in_the_way(draft: Draft) -> None:
+    tables = (
+        ("new$a", "new_a", {"k": "v"}),
+        ("t", "elsewhere", {}),
+        ("other", "t.lance", {}),
+        ("inside", "x/t", {}),
+        ("t$below", "below", {}),
+    )
+    AdoptTables("", tables).apply(draft)
+    assert draft.edit.added.keys() == {"new", "new$a"}
+    assert draft.row("new$a") == Row("new$a", TABLE, "new_a", '{"k": "v"}')
+
+
+def test_missing_namespaces_are_restored() -> None:
+    draft = Draft(Snapshot([Row("a$b$t", TABLE, "x")]))
+    assert draft.row("a$b$t") is None
+    assert RestoreParents("a$b$t").apply(draft).row == Row("a$b$t", TABLE, "x")
+    assert draft.edit.added.keys() == {"a", "a$b"}
+
+
+def test_a_hidden_row_can_be_discarded_and_rewritten() -> None:
+    hidden = Row("a$t", TABLE, "x")
+    draft = Draft(Snapshot([hidden]))
+    assert RewriteRow("a$t", "x", "y").apply(draft).row == hidden._replace(location="y")
+    assert DiscardRow("a$t", "y").apply(draft).row == hidden._replace(location="y")
+    assert draft.raw("a$t") is None

@@ -15,15 +15,24 @@ from types import ModuleType
 import pytest
 
 import lanceyard
+from lanceyard.catalog.maintenance import Kind
 from lanceyard.settings import PARSERS
 from lanceyard.spark.options import Options
 
 SPARK = (Path(__file__).parents[2] / "docs" / "spark.md").read_text()
+MAINTENANCE = (Path(__file__).parents[2] / "docs" / "maintenance.md").read_text()
 README = (Path(__file__).parents[2] / "README.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 MODULES = [
     module.name for module in pkgutil.walk_packages(lanceyard.__path__, f"{lanceyard.__name__}.")
 ]
+
+
+@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.name)
+def test_the_page_on_maintenance_tells_every_kind_of_finding(kind: Kind) -> None:
+    assert (
+        f"| {kind.title} | `{kind.name}` | {kind.severity.value} | {kind.action} |" in MAINTENANCE
+    )
 
 
 def test_the_readme_has_examples() -> None:

@@ -24,7 +24,13 @@ LAYERS = [
 ]
 """From the ground up: a module imports from its own layer and those before it."""
 HEAVY = ("lance", "pyarrow", "pydantic", "obstore", "lance_namespace", "numpy", "pandas", "pyspark")
-USES_PYLANCE = ("catalog/directory/manifest/", "namespace/", "yard/", "spark/")
+USES_PYLANCE = (
+    "catalog/directory/manifest/",
+    "catalog/directory/repair/",
+    "namespace/",
+    "yard/",
+    "spark/",
+)
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

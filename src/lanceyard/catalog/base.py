@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from lanceyard.catalog.maintenance import Maintenance
 from lanceyard.identifier import Identifier
 
 PROTECTED = "protected"
@@ -56,6 +57,8 @@ class Catalog(ABC):
     """Operations of the specification that this catalog answers with code 0, whatever is asked."""
     storage_options: Mapping[str, str]
     """Options with which pylance opens the tables."""
+    maintenance: Maintenance | None = None
+    """What keeps it in order; None where nothing can get out of order."""
 
     @abstractmethod
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:

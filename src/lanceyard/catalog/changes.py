@@ -203,6 +203,66 @@ class AlterProperties(Change):
         return Outcome(new)
 
 
+@dataclass(frozen=True)
+class AdoptTables(Change):
+    """Add tables that lie at locations inside the root already, as far as nothing is in the way.
+
+    Namespaces above them that are missing are added too. It succeeds also if it adds nothing.
+    """
+
+    tables: tuple[tuple[str, str, Mapping[str, str]], ...] = ()
+    """Object ids, locations and properties."""
+
+    def apply(self, draft: Draft) -> Outcome:
+        taken = {row.location.split("/")[0] for row in draft.tables() if row.location}
+        for object_id, location, properties in self.tables:
+            if location.split("/")[0] in taken or draft.raw(object_id) is not None:
+                continue
+            if _add_namespaces(draft, parent_id(object_id)):
+                draft.add(Row(object_id, TABLE, location, encode_properties(properties)))
+        return Outcome()
+
+
+@dataclass(frozen=True)
+class RestoreParents(Change):
+    """Add the namespaces above an object that are missing."""
+
+    def apply(self, draft: Draft) -> Outcome:
+        if not _add_namespaces(draft, parent_id(self.object_id)):
+            raise errors.namespace_exists(self.identifier.parent, as_table=True)
+        return Outcome(draft.row(self.object_id))
+
+
+@dataclass(frozen=True)
+class DiscardRow(Change):
+    """Remove a row, hidden or not, if it still says that a table is at a location."""
+
+    location: str | None = None
+
+    def apply(self, draft: Draft) -> Outcome:
+        row = draft.raw(self.object_id)
+        if row is None or row.location != self.location:
+            raise errors.ConcurrentModificationError(f"{self.identifier} was changed meanwhile")
+        draft.remove(row)
+        return Outcome(row, (row,))
+
+
+@dataclass(frozen=True)
+class RewriteRow(Change):
+    """Write a row again, at another location if one is given; copies of it go."""
+
+    location: str | None = None
+    new_location: str | None = None
+
+    def apply(self, draft: Draft) -> Outcome:
+        row = draft.raw(self.object_id)
+        if row is None or row.location != self.location:
+            raise errors.ConcurrentModificationError(f"{self.identifier} was changed meanwhile")
+        new = row._replace(location=self.new_location or row.location)
+        draft.replace(row, new)
+        return Outcome(new, (row,))
+
+
 CHANGES = {
     change.__name__: change
     for change in (
@@ -212,6 +272,10 @@ CHANGES = {
         RemoveTable,
         MoveTable,
         AlterProperties,
+        AdoptTables,
+        RestoreParents,
+        DiscardRow,
+        RewriteRow,
     )
 }
 
@@ -221,6 +285,8 @@ def from_json(text: str) -> Change:
     data: dict[str, Any] = json.loads(text)
     if "unset" in data:
         data["unset"] = tuple(data["unset"])
+    if "tables" in data:
+        data["tables"] = tuple(map(tuple, data["tables"]))
     return CHANGES[data.pop("change")](**data)
 
 
@@ -235,6 +301,20 @@ def refuse_overlap(location: str, other: str, owner: Identifier) -> None:
 def _require_parent(draft: Draft, identifier: Identifier) -> None:
     if not draft.has_namespace(parent_id(identifier.object_id)):
         raise errors.namespace_not_found(identifier.parent)
+
+
+def _add_namespaces(draft: Draft, object_id: str) -> bool:
+    """Add a namespace and those above it where they are missing; False if a table is in the way."""
+    if not object_id:
+        return True
+    row = draft.raw(object_id)
+    if row is not None and row.object_type != NAMESPACE:
+        return False
+    if not _add_namespaces(draft, parent_id(object_id)):
+        return False
+    if row is None:
+        draft.add(Row(object_id, NAMESPACE))
+    return True
 
 
 def _require_table(draft: Draft, identifier: Identifier) -> Row:

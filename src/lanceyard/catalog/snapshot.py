@@ -219,13 +219,13 @@ class Draft:
 
     def row(self, object_id: str) -> Row | None:
         """A row whose whole chain of parents exists."""
-        row = self._get(object_id)
+        row = self.raw(object_id)
         return row if row is not None and self.has_namespace(parent_id(object_id)) else None
 
     def has_namespace(self, object_id: str) -> bool:
         """Whether a namespace and all above it exist."""
         while object_id:
-            row = self._get(object_id)
+            row = self.raw(object_id)
             if row is None or row.object_type != NAMESPACE:
                 return False
             object_id = parent_id(object_id)
@@ -271,7 +271,8 @@ class Draft:
         if not fresh:
             self._origin[new.object_id] = origin
 
-    def _get(self, object_id: str) -> Row | None:
+    def raw(self, object_id: str) -> Row | None:
+        """A row, hidden or not."""
         if object_id in self._added:
             return self._added[object_id]
         return None if object_id in self._removed else self._base.raw(object_id)

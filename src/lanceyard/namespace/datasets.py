@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from lanceyard import errors
 from lanceyard.catalog.base import TableEntry
+from lanceyard.catalog.properties import PENDING, lance_properties
 from lanceyard.identifier import Identifier
 
 OVERWRITES = 20
-PENDING = b"lanceyard:properties"
-"""In the schema's metadata: the properties that came with a content, until they are in place."""
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,17 +111,8 @@ def discard(location: str, fragments: Iterable[Any]) -> None:
                 os.unlink(path)
 
 
-def properties(dataset: LanceDataset) -> dict[str, str]:
-    """The properties of a table whose catalog keeps none: its Lance metadata.
-
-    Those that came with its content count from the same commit on, put in place or not yet.
-    """
-    pending = (dataset.schema.metadata or {}).get(PENDING)
-    return dict(dataset.metadata) if pending is None else json.loads(pending)
-
-
 def schema(dataset: LanceDataset) -> pa.Schema:
-    """The schema of a table, without what `properties` keeps there."""
+    """The schema of a table, without what `lance_properties` keeps there."""
     found = dataset.schema
     kept = {k: v for k, v in (found.metadata or {}).items() if k != PENDING}
     return found.with_metadata(kept or None)
@@ -150,7 +140,7 @@ def alter_metadata(
     """Put and unset properties in the metadata of a Lance table, where the catalog keeps none."""
     dataset = open_table(identifier, entry, options)
     if PENDING in (dataset.schema.metadata or {}):
-        dataset = _set_properties(dataset, properties(dataset))
+        dataset = _set_properties(dataset, lance_properties(dataset))
     updates: dict[str, str | None] = {**put, **dict.fromkeys(unset)}
     dataset.update_metadata(updates)
     return dict(dataset.metadata)

@@ -8,6 +8,7 @@ from lance_namespace import DescribeTableRequest, DescribeTableResponse
 
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, TableEntry
+from lanceyard.catalog.properties import lance_properties
 from lanceyard.identifier import Identifier
 from lanceyard.namespace import datasets
 
@@ -63,7 +64,7 @@ def _plain(
 def _properties(entry: TableEntry, dataset: LanceDataset | None) -> dict[str, str]:
     if entry.properties is not None:
         return dict(entry.properties)
-    return {} if dataset is None else datasets.properties(dataset)
+    return {} if dataset is None else lance_properties(dataset)
 
 
 def _open(

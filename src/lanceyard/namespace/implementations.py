@@ -8,13 +8,14 @@ from typing import Any, Self
 from lanceyard.catalog.directory import open_catalog
 from lanceyard.catalog.memory import MemoryCatalog
 from lanceyard.errors import InvalidInputError
+from lanceyard.namespace.maintenance import MaintenanceOperations
 from lanceyard.namespace.namespaces import NamespaceOperations
 from lanceyard.namespace.tables import TableOperations
 from lanceyard.settings import ROOTS, DirectorySettings
 from lanceyard.storage.roots import absolute_root
 
 
-class Namespace(NamespaceOperations, TableOperations):
+class Namespace(NamespaceOperations, TableOperations, MaintenanceOperations):
     """A catalog as the specification's `LanceNamespace`.
 
     Requests are its models or plain dicts. Errors are those of `lance_namespace.errors`, with the

@@ -22,6 +22,13 @@ def operation(method: Callable[_P, _R]) -> Callable[_P, _R]:
     name = "".join(map(str.title, method.__name__.split("_")))
     _OPERATIONS.add(name)
 
+    return tells_failures(method)
+
+
+def tells_failures(method: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Give what storage fails with a code of document 003."""
+    name = "".join(map(str.title, method.__name__.split("_")))
+
     @wraps(method)
     def carried_out(*args: _P.args, **named: _P.kwargs) -> _R:
         try:

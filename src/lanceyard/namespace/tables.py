@@ -29,6 +29,7 @@ from lance_namespace import (
 
 from lanceyard import errors
 from lanceyard.catalog.base import Page, TableEntry, is_protected
+from lanceyard.catalog.properties import lance_properties
 from lanceyard.identifier import Identifier
 from lanceyard.namespace import datasets, paging
 from lanceyard.namespace.describe import describe
@@ -238,7 +239,7 @@ class TableOperations(Operations):
             version=dataset.version,
             storage_options=self._options(),
             properties=dict(
-                datasets.properties(dataset) if entry.properties is None else entry.properties
+                lance_properties(dataset) if entry.properties is None else entry.properties
             ),
         )
 
@@ -249,6 +250,6 @@ class TableOperations(Operations):
             if entry.properties is not None or self._catalog.is_declared(entry):
                 return {}
             dataset = datasets.open_table(identifier, entry, self._catalog.storage_options)
-            return datasets.properties(dataset)
+            return lance_properties(dataset)
         except (errors.TableNotFoundError, errors.InvalidTableStateError):
             return {}

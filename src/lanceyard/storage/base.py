@@ -8,12 +8,24 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import NamedTuple
 
+PATIENCE = 10.0
+"""How long `Store.hold` waits, in seconds."""
+
 
 class Entry(NamedTuple):
     """One name found by listing a directory."""
 
     name: str
     is_directory: bool
+
+
+class File(NamedTuple):
+    """One file found by walking a directory."""
+
+    path: str
+    """From the root of the store."""
+    modified: float
+    """When it was last written, in seconds since the epoch."""
 
 
 class Store(ABC):
@@ -66,8 +78,26 @@ class Store(ABC):
         """Whether at least one file lies below a directory, however deep."""
 
     @abstractmethod
+    def files(self, path: str) -> Iterator[File]:
+        """Every file below a directory, however deep, in no order."""
+
+    @abstractmethod
+    def changed(self, path: str) -> float | None:
+        """When anything at or below a path last came, went or was written; None if it is gone.
+
+        Of a file that was deleted or moved away only a file system can tell.
+        """
+
+    @abstractmethod
     def move(self, source: str, target: str) -> None:
         """Move a file to a path where nothing is."""
+
+    @abstractmethod
+    def move_tree(self, source: str, target: str) -> None:
+        """Move a directory to a path where nothing is; nothing happens if it does not exist.
+
+        Where this takes several steps, one that was cut short can be carried on by another.
+        """
 
     @abstractmethod
     def link_tree(self, source: str, target: str) -> None:
@@ -89,10 +119,11 @@ class Store(ABC):
     def sync_tree(self, path: str) -> None:
         """Make a directory and all below it durable, as far as the store's durability asks."""
 
-    def hold(self, path: str) -> AbstractContextManager[None]:
+    def hold(self, path: str, patience: float = PATIENCE) -> AbstractContextManager[None]:
         """Keep other processes and threads from changing a directory, where the store can.
 
-        The directory need not exist. Raises `TimeoutError` if it is held too long by another.
+        The directory need not exist. Raises `TimeoutError` if another holds it for longer than
+        we have patience, in seconds.
         """
         return nullcontext()
 

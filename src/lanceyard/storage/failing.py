@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Any, TypeVar
 
-from lanceyard.storage.base import Entry, Store
+from lanceyard.storage.base import PATIENCE, Entry, File, Store
 
 _R = TypeVar("_R")
 
@@ -68,8 +68,17 @@ class FailingStore(Store):
     def has_file(self, path: str) -> bool:
         return self._call(self._inner.has_file, path)
 
+    def files(self, path: str) -> Iterator[File]:
+        return iter(self._call(lambda: [*self._inner.files(path)]))
+
+    def changed(self, path: str) -> float | None:
+        return self._call(self._inner.changed, path)
+
     def move(self, source: str, target: str) -> None:
         self._call(self._inner.move, source, target)
+
+    def move_tree(self, source: str, target: str) -> None:
+        self._call(self._inner.move_tree, source, target)
 
     def link_tree(self, source: str, target: str) -> None:
         self._call(self._inner.link_tree, source, target)
@@ -83,8 +92,8 @@ class FailingStore(Store):
     def sync_tree(self, path: str) -> None:
         self._call(self._inner.sync_tree, path)
 
-    def hold(self, path: str) -> AbstractContextManager[None]:
-        return self._inner.hold(path)
+    def hold(self, path: str, patience: float = PATIENCE) -> AbstractContextManager[None]:
+        return self._inner.hold(path, patience)
 
     def sync(self, path: str) -> None:
         self._call(self._inner.sync, path)

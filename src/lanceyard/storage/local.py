@@ -13,10 +13,9 @@ from functools import partial
 from pathlib import Path
 
 from lanceyard.settings import Durability
-from lanceyard.storage.base import Entry, Store
+from lanceyard.storage.base import PATIENCE, Entry, File, Store
 
 REMOVALS = 10
-LONGEST_WAIT = 10.0
 LOCK_PAUSE = 0.001
 
 
@@ -92,6 +91,21 @@ class LocalStore(Store):
             return True
         return any(self.has_file(f"{path}/{entry.name}") for entry in entries)
 
+    def files(self, path: str) -> Iterator[File]:
+        for below in self._files_below(path):
+            modified = self.modified(below)
+            if modified is not None:
+                yield File(below, modified)
+
+    def changed(self, path: str) -> float | None:
+        newest = self.modified(path)
+        if newest is None:
+            return None
+        for entry in list(self.entries(path)):
+            below = self.changed(f"{path}/{entry.name}")
+            newest = max(newest, below or newest)
+        return newest
+
     def move(self, source: str, target: str) -> None:
         if self.exists(target):
             raise FileExistsError(f"{target!r} exists")
@@ -99,6 +113,10 @@ class LocalStore(Store):
         destination.parent.mkdir(parents=True, exist_ok=True)
         os.rename(self._prefix + source, destination)
         self._sync_directories(str(destination.parent))
+
+    def move_tree(self, source: str, target: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self.move(source, target)
 
     def link_tree(self, source: str, target: str) -> None:
         for path in sorted(self._files_below(source), key=lambda path: "_versions/" in path):
@@ -144,11 +162,11 @@ class LocalStore(Store):
         return None
 
     @contextlib.contextmanager
-    def hold(self, path: str) -> Iterator[None]:
+    def hold(self, path: str, patience: float = PATIENCE) -> Iterator[None]:
         """Hold the directory itself locked: no file is added, and the lock goes with it."""
         target = self._prefix + path
         with contextlib.ExitStack() as opened:
-            deadline = time.monotonic() + LONGEST_WAIT
+            deadline = time.monotonic() + patience
             while True:
                 _make_folder(target)
                 try:

@@ -14,7 +14,7 @@ from obstore import exceptions
 from obstore.store import from_url
 
 from lanceyard.errors import InvalidInputError
-from lanceyard.storage.base import Entry, Store
+from lanceyard.storage.base import Entry, File, Store
 
 # obstore panics when it meets these inside `config`: they belong to the HTTP client.
 CLIENT_OPTIONS = {
@@ -95,12 +95,25 @@ class RemoteStore(Store):
         with os_errors(path):
             return any(len(page) for page in obstore.list(self._store, path, chunk_size=1))
 
+    def files(self, path: str) -> Iterator[File]:
+        with os_errors(path):
+            for page in obstore.list(self._store, path):
+                for item in page:
+                    yield File(item["path"], item["last_modified"].timestamp())
+
+    def changed(self, path: str) -> float | None:
+        return max((file.modified for file in self.files(path)), default=self.modified(path))
+
     def move(self, source: str, target: str) -> None:
         if self.exists(target):
             raise FileExistsError(f"{target!r} exists")
         with os_errors(source):
             obstore.copy(self._store, source, target)
         self.delete(source)
+
+    def move_tree(self, source: str, target: str) -> None:
+        self.link_tree(source, target)
+        self.delete_tree(source)
 
     def link_tree(self, source: str, target: str) -> None:
         present = set(self._below(target))
@@ -137,9 +150,7 @@ class RemoteStore(Store):
             return None
 
     def _below(self, path: str) -> list[str]:
-        with os_errors(path):
-            pages = list(obstore.list(self._store, path))
-        return [item["path"] for page in pages for item in page]
+        return [file.path for file in self.files(path)]
 
 
 def open_remote(root: str, options: Mapping[str, str]) -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
 from lanceyard import errors
+from lanceyard.catalog.maintenance import RETENTION, MigrationReport, Progress, RepairReport
 from lanceyard.identifier import Identifier
 from lanceyard.namespace import Namespace, connect
 from lanceyard.yard.data import read_data
@@ -129,6 +131,37 @@ class Yard:
             }
         )
         return Table(self.namespace, parent.child(target.name))
+
+    def migrate(
+        self, *, dry_run: bool = False, progress: Callable[[Progress], None] | None = None
+    ) -> MigrationReport:
+        """Take all tables that are found by their directories (V1, bare) into the manifest.
+
+        Afterwards ``dir_listing_enabled=false`` shows all of them. It may run beside writers, be
+        cut short, and be run again.
+        """
+        return self.namespace.migrate(dry_run=dry_run, progress=progress)
+
+    def repair(
+        self,
+        *,
+        dry_run: bool = False,
+        retention: timedelta = RETENTION,
+        unreferenced_for: timedelta = RETENTION,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> RepairReport:
+        """Find what crashes, old programs and people left behind and, unless `dry_run`, mend it.
+
+        Nothing that changed within the window is touched. A file of a table that no version
+        refers to is an orphan once it is as old as `unreferenced_for`. What is removed goes to
+        ``_lanceyard/trash`` in the root, and from there for good after the `retention`.
+        """
+        return self.namespace.repair(
+            dry_run=dry_run,
+            retention=retention,
+            unreferenced_for=unreferenced_for,
+            progress=progress,
+        )
 
     def close(self) -> None:
         """Finish background work."""

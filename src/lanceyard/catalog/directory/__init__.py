@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 
 from lanceyard.catalog.base import Catalog
+from lanceyard.catalog.directory.listing import ListingCatalog
+from lanceyard.catalog.directory.maintenance import DirectoryMaintenance
 from lanceyard.settings import DirectorySettings
 from lanceyard.storage import Store, open_store
 
@@ -19,14 +21,23 @@ def open_catalog(
     clock: Callable[[], float] = time.time,
 ) -> Catalog:
     """The catalog that settings describe. Nothing is read or written yet."""
-    from lanceyard.catalog.directory.listing import ListingCatalog
-
     store = store or open_store(settings)
     listing = ListingCatalog(
         store, bare=settings.bare_directories, window=settings.window, clock=clock
     )
-    if not settings.manifest_enabled:
-        return listing
+    catalog: Catalog = listing
+    if settings.manifest_enabled:
+        catalog = _with_manifest(settings, store, listing, clock)
+    catalog.maintenance = DirectoryMaintenance(settings, store, clock)
+    return catalog
+
+
+def _with_manifest(
+    settings: DirectorySettings,
+    store: Store,
+    listing: ListingCatalog,
+    clock: Callable[[], float],
+) -> Catalog:
     from lanceyard.catalog.directory.compatible import CompatibleCatalog
     from lanceyard.catalog.directory.hashed import HashedCatalog
     from lanceyard.catalog.directory.manifest import Manifest

@@ -15,14 +15,13 @@ from lanceyard.catalog.changes import MoveTable, RemoveTable, refuse_overlap
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.hashed import HashedCatalog
 from lanceyard.catalog.directory.listing import ListingCatalog
-from lanceyard.catalog.directory.states import GONE, TOMBSTONE, State
+from lanceyard.catalog.directory.states import GONE, TOMBSTONE, VISIBLE, State
 from lanceyard.catalog.snapshot import TABLE, Row, Snapshot
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
 
 _T = TypeVar("_T")
 
-VISIBLE = (State.DECLARED, State.PRESENT)
 HIDDEN = (State.DEREGISTERED, State.DROPPING, State.CREATING)
 
 
@@ -127,7 +126,7 @@ class CompatibleCatalog(Catalog):
         crashed = row is not None and row.location == own and state in HIDDEN
         if crashed and self._store.has_locks:
             # We hold the directory, so whoever hid it crashed before it removed the row.
-            self._listing.show(own)
+            layout.show(self._store, own)
             state = self._listing.state(own)
         if row is not None and row.location == own and state is State.DECLARED:
             return self._hashed.fill(identifier, own, properties, writer)
@@ -173,10 +172,8 @@ class CompatibleCatalog(Catalog):
             if self._listing.state(path) in (State.MOVED, State.CREATING, State.DROPPING):
                 raise errors.InvalidInputError(f"nothing lies at location {location!r}")
             entry = self._hashed.register_table(identifier, location, properties, replace=replace)
-            if path == own:
-                self._listing.show(path)
-            elif own is not None and self._listing.state(own) in VISIBLE:
-                self._listing.hide(own)  # its data stays, and would else be found again
+            if path != own and own is not None and self._listing.state(own) in VISIBLE:
+                layout.hide(self._store, own)  # its data stays, and would else be found again
             return entry
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
@@ -185,11 +182,8 @@ class CompatibleCatalog(Catalog):
             return self._hashed.deregister_table(identifier)
         with layout.holding(self._store, identifier, own):
             row = self._hashed.manifest.find(identifier)
-            if row is not None and row.object_type == TABLE and row.location == own:
-                self._hide_own(identifier, own)
-                return self._hashed.entry(identifier, row)
             if row is None and self._unlisted_path(identifier) is not None:
-                self._listing.hide(own)
+                layout.hide(self._store, own)
                 return TableEntry(self._store.location(own), None)
             return self._hashed.deregister_table(identifier)
 
@@ -277,18 +271,6 @@ class CompatibleCatalog(Catalog):
             identifier, path, lambda: self._hashed.manifest.commit(remove), exclusive=False
         )
 
-    def _hide_own(self, identifier: Identifier, path: str) -> None:
-        """Deregister a root table that has a row and its own directory."""
-        hidden = self._store.exists(path) and self._listing.hide(path)
-        try:
-            self._hashed.manifest.commit(RemoveTable(identifier.object_id, path, keep=True))
-        except (errors.TableNotFoundError, errors.UnknownOutcomeError):
-            raise  # another writer was faster, and the marker is its own too; or it may be needed
-        except errors.LanceNamespaceError:
-            if hidden:
-                self._listing.show(path)
-            raise
-
     def _move(self, identifier: Identifier, old: str, target: Identifier) -> TableEntry:
         """Rename a root table: it goes to a hashed directory (document 000, rule 4).
 
@@ -298,7 +280,7 @@ class CompatibleCatalog(Catalog):
         new = layout.hashed_directory(target)
         change = MoveTable(identifier.object_id, target.object_id, old, new)
         self._store.link_tree(old, new)
-        hidden = self._listing.hide(old, TOMBSTONE)
+        hidden = layout.hide(self._store, old, TOMBSTONE)
         try:
             moved = self._hashed.manifest.commit(change).row
         except errors.UnknownOutcomeError:
@@ -306,7 +288,7 @@ class CompatibleCatalog(Catalog):
         except errors.LanceNamespaceError as refusal:
             # Whoever moved or dropped it first needs the marker that we may have put.
             if hidden and not isinstance(refusal, errors.TableNotFoundError):
-                self._listing.show(old)
+                layout.show(self._store, old)
             self._store.delete_tree(new)
             raise
         assert moved is not None

@@ -137,15 +137,17 @@ class HashedCatalog(Catalog):
                 return self.fill(identifier, path, properties, writer)
         self.refuse(identifier, replace=replace)
         path = layout.hashed_directory(identifier)
-        try:
-            writer(self._store.location(path), replace=False)
-            self._store.sync_tree(path)
-            return self.put(identifier, path, properties, replace=replace)
-        except errors.UnknownOutcomeError:
-            raise
-        except Exception:
-            self._delete_quietly(path)
-            raise
+        # Held, so that a repair sees that somebody is at work here, however long it takes.
+        with layout.holding(self._store, identifier, path):
+            try:
+                writer(self._store.location(path), replace=False)
+                self._store.sync_tree(path)
+                return self.put(identifier, path, properties, replace=replace)
+            except errors.UnknownOutcomeError:
+                raise
+            except Exception:
+                self._delete_quietly(path)
+                raise
 
     def register_table(
         self,
@@ -161,11 +163,25 @@ class HashedCatalog(Catalog):
             raise errors.InvalidInputError(f"nothing lies at location {location!r}")
         change = PutTable(identifier.object_id, path, dict(properties), replace, chosen=True)
         row = self.manifest.commit(change).row
+        layout.show(self._store, path)
         assert row is not None
         return self.entry(identifier, row)
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
-        row = self.manifest.commit(RemoveTable(identifier.object_id, keep=True)).row
+        """Mark the directory, which would else look like a leftover, then remove the row."""
+        row = self.manifest.find(identifier)
+        path = row.location if row is not None and row.object_type == TABLE else None
+        marks = path is not None and layout.is_safe(path) and self._store.exists(path)
+        hidden = marks and layout.hide(self._store, path or "")
+        try:
+            change = RemoveTable(identifier.object_id, path, keep=True)
+            row = self.manifest.commit(change).row
+        except (errors.TableNotFoundError, errors.UnknownOutcomeError):
+            raise  # another writer was faster, and the marker is its own too; or it may be needed
+        except errors.LanceNamespaceError:
+            if hidden:
+                layout.show(self._store, path or "")
+            raise
         assert row is not None
         return self.entry(identifier, row)
 

@@ -108,6 +108,18 @@ def is_declared(store: Store, path: str) -> bool:
     return store.exists(f"{path}/{RESERVED}") and not has_data(store, path)
 
 
+def hide(store: Store, path: str, content: bytes = b"deregistered") -> bool:
+    """Mark a directory as deregistered; False if it was already."""
+    return store.put_if_absent(f"{path}/{DEREGISTERED}", content)
+
+
+def show(store: Store, path: str) -> None:
+    """Take the marks of `hide`, and of a drop that came to nothing, off."""
+    for marker in DROP_MARKERS:
+        store.delete(f"{path}/{marker}")
+    store.sync(path)
+
+
 @contextlib.contextmanager
 def holding(store: Store, identifier: Identifier, path: str) -> Iterator[None]:
     """Hold a table directory while it is filled, hidden, shown or deleted."""

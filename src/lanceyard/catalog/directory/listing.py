@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter
 from lanceyard.catalog.directory import layout
-from lanceyard.catalog.directory.states import CREATING, GONE, State, state_of
+from lanceyard.catalog.directory.states import CREATING, GONE, VISIBLE, State, state_of
 from lanceyard.identifier import Identifier
 from lanceyard.settings import DEFAULT_WINDOW
 from lanceyard.storage.base import Store
@@ -62,7 +62,7 @@ class ListingCatalog(Catalog):
 
     def describe_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
-        if self.state(path) not in (State.DECLARED, State.PRESENT):
+        if self.state(path) not in VISIBLE:
             raise errors.table_not_found(identifier)
         return self._entry(path)
 
@@ -121,8 +121,8 @@ class ListingCatalog(Catalog):
         A new table is hidden until all is done, so that nobody sees half of it, whatever happens.
         Content that another writer put there is left alone. A drop that ran meanwhile wins.
         """
-        is_new = state not in (State.DECLARED, State.PRESENT)
-        if is_new and not self.hide(path, CREATING):
+        is_new = state not in VISIBLE
+        if is_new and not layout.hide(self._store, path, CREATING):
             raise errors.table_exists(identifier, "another writer was faster")
         files: list[str] | None = None
         try:
@@ -136,12 +136,12 @@ class ListingCatalog(Catalog):
             if is_new and (files is not None or not layout.has_data(self._store, path)):
                 self._store.delete_tree(path, last=layout.DROP_MARKERS)
             elif is_new:
-                self.show(path)
+                layout.show(self._store, path)
             elif isinstance(failure, OSError) and self.state(path) in (*GONE, State.DROPPING):
                 raise _dropped(identifier) from failure
             raise
         if is_new:
-            self.show(path)
+            layout.show(self._store, path)
         self._require_whole(identifier, path, files)
 
     def _require_whole(self, identifier: Identifier, path: str, files: Iterable[str]) -> None:
@@ -172,25 +172,15 @@ class ListingCatalog(Catalog):
                 raise errors.InvalidInputError(f"nothing lies at location {location!r}")
             if state is not State.DEREGISTERED and not replace:
                 raise errors.table_exists(identifier)
-            self.show(path)
+            layout.show(self._store, path)
         return self._entry(path)
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
         with layout.holding(self._store, identifier, path):
             entry = self.describe_table(identifier)
-            self.hide(path)
+            layout.hide(self._store, path)
         return entry
-
-    def hide(self, path: str, content: bytes = b"deregistered") -> bool:
-        """Mark a directory as deregistered; False if it was already."""
-        return self._store.put_if_absent(f"{path}/{layout.DEREGISTERED}", content)
-
-    def show(self, path: str) -> None:
-        """Take the marks of `hide`, and of a drop that came to nothing, off."""
-        for marker in layout.DROP_MARKERS:
-            self._store.delete(f"{path}/{marker}")
-        self._store.sync(path)
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
@@ -222,14 +212,14 @@ class ListingCatalog(Catalog):
         if exclusive and self._has_only_markers(path):
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
             raise errors.table_not_found(identifier)
-        self.hide(path)
+        layout.hide(self._store, path)
         try:
             if meanwhile is not None:
                 meanwhile()
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
         except (OSError, errors.LanceNamespaceError) as failure:
             if layout.has_data(self._store, path) and not _may_have_landed(failure):
-                self.show(path)
+                layout.show(self._store, path)
             raise
 
     def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
@@ -304,7 +294,7 @@ class ListingCatalog(Catalog):
         """Those of some names that are tables, looked at one by one."""
         for name in names:
             path = layout.named_directory(name, bare=self._bare)
-            if self.state(path) in (State.DECLARED, State.PRESENT):
+            if self.state(path) in VISIBLE:
                 yield name
 
     def _require_own(self, path: str, location: str | None) -> None:

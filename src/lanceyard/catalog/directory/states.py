@@ -26,6 +26,8 @@ class State(Enum):
     """Somebody is writing it, or was when it crashed."""
 
 
+VISIBLE = (State.DECLARED, State.PRESENT)
+"""States in which there is a table."""
 GONE = (State.ABSENT, State.MOVED, State.CREATING)
 """States in which there is no table to be dropped or registered."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import threading
@@ -9,6 +10,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from lanceyard.catalog.changes import Change, Outcome
@@ -99,6 +101,29 @@ class Manifest:
     def commit(self, change: Change) -> Outcome:
         """Carry out a change. When this returns, it has landed and will stay."""
         return self._group.submit(change)
+
+    def doubled(self) -> set[str]:
+        """Object ids that more than one row has, which only other writers can bring about."""
+        with self._view.lock:
+            self._view.snapshot()
+            return self._view.homes.doubled
+
+    def settled(self) -> dict[str, Row]:
+        """The rows that were there a window ago, as they were then."""
+        before = self._clock() - self._window
+        for version in self._files.newest_first():
+            written = self._store.modified(self._files.path(version))
+            if written is None or written > before:
+                continue
+            with contextlib.suppress(OSError, ValueError):  # torn, or its files are lost
+                table = ManifestTable.open(self._store, version)
+                rows = table.rows([fragment.key for fragment in table.fragments])
+                return {row.object_id: row for _, found in rows for row in found}
+        return {}
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep other processes on this disk from committing, for repairs of the table itself."""
+        return self._relay.alone()
 
     def close(self) -> None:
         """Finish background work."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 FileKey = tuple[str, ...]
@@ -16,6 +17,7 @@ class Homes:
         self._fragments: dict[FileKey, Sequence[str]] = {}
         self._homes: dict[str, FileKey] = {}
         self._doubled: dict[str, set[FileKey]] = {}
+        self._repeated: dict[FileKey, set[str]] = {}
 
     @property
     def keys(self) -> set[FileKey]:
@@ -24,8 +26,11 @@ class Homes:
 
     def put(self, key: FileKey, object_ids: Sequence[str]) -> None:
         """Note a fragment and the rows in it. A row can be doubled only by another writer."""
-        self._fragments[key] = object_ids
-        for object_id in object_ids:
+        unique = self._fragments[key] = list(dict.fromkeys(object_ids))
+        if len(unique) < len(object_ids):
+            counts = Counter(object_ids)
+            self._repeated[key] = {object_id for object_id in unique if counts[object_id] > 1}
+        for object_id in unique:
             other = self._homes.setdefault(object_id, key)
             if other != key:
                 self._doubled.setdefault(object_id, set()).add(key)
@@ -33,6 +38,7 @@ class Homes:
     def forget(self, key: FileKey) -> list[str]:
         """Forget a fragment, and return the rows that are nowhere else."""
         lost = []
+        self._repeated.pop(key, None)
         for object_id in self._fragments.pop(key):
             others = self._doubled.pop(object_id, set()) - {key}
             if self._homes[object_id] != key:
@@ -56,5 +62,5 @@ class Homes:
 
     @property
     def doubled(self) -> set[str]:
-        """Object ids that stand in more than one fragment."""
-        return set(self._doubled)
+        """Object ids that more than one row has."""
+        return set(self._doubled).union(*self._repeated.values())

@@ -137,14 +137,22 @@ def claim_all(folder: str) -> list[Claim]:
     return claims
 
 
-def sweep(folder: str) -> None:
-    """Remove what processes that were killed left behind."""
+def abandoned(folder: str, age: float = ABANDONED) -> list[str]:
+    """Paths that processes which were killed left behind, at least so many seconds ago."""
+    found = []
     for name in _names(folder):
         path = os.path.join(folder, name)
         with contextlib.suppress(FileNotFoundError):
-            old = time.time() - os.stat(path).st_mtime > ABANDONED
-            if old and not is_held(path):
-                os.unlink(path)
+            if time.time() - os.stat(path).st_mtime > age and not is_held(path):
+                found.append(path)
+    return found
+
+
+def sweep(folder: str, age: float = ABANDONED) -> None:
+    """Remove what is `abandoned`."""
+    for path in abandoned(folder, age):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def _names(folder: str) -> Iterable[str]:

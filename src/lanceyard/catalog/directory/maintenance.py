@@ -1,0 +1,77 @@
+"""Maintenance of a directory catalog, whatever its mode."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lanceyard.catalog.maintenance import (
+    RETENTION,
+    Maintenance,
+    MigrationReport,
+    Progress,
+    RepairReport,
+)
+from lanceyard.settings import DirectorySettings
+from lanceyard.storage.base import Store
+
+if TYPE_CHECKING:
+    from lanceyard.catalog.directory.manifest import Manifest
+
+
+class DirectoryMaintenance(Maintenance):
+    """Migration and repair of a root, by settings that say how its tables are found."""
+
+    def __init__(
+        self, settings: DirectorySettings, store: Store, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Look after a root."""
+        self._settings = settings
+        self._store = store
+        self._clock = clock
+
+    @cached_property
+    def _manifest(self) -> Manifest:
+        """The rows of the root; a catalog that does not ask for them may have some."""
+        from lanceyard.catalog.directory.manifest import Manifest
+
+        return Manifest(self._store, window=self._settings.window, clock=self._clock)
+
+    def migrate(
+        self, *, dry_run: bool, progress: Callable[[Progress], None] | None = None
+    ) -> MigrationReport:
+        from lanceyard.catalog.directory.migration import Migration
+
+        bare = self._settings.bare_directories
+        try:
+            return Migration(self._store, self._manifest, bare, dry_run, progress).run()
+        finally:
+            self._manifest.close()
+
+    def repair(
+        self,
+        *,
+        dry_run: bool,
+        retention: timedelta = RETENTION,
+        unreferenced_for: timedelta = RETENTION,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> RepairReport:
+        from lanceyard.catalog.directory.repair import Repair, Site, Trash
+
+        site = Site(
+            self._store,
+            self._manifest,
+            Trash(self._store, self._clock),
+            self._settings.window,
+            self._clock,
+            unreferenced_for,
+            bare=self._settings.bare_directories,
+            lists_directories=self._settings.dir_listing_enabled,
+        )
+        try:
+            return Repair(site, dry_run=dry_run, retention=retention, progress=progress).run()
+        finally:
+            self._manifest.close()

@@ -1,0 +1,136 @@
+"""Directories: what lies in the root, and whether it is what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from lanceyard.catalog.changes import AdoptTables, DiscardRow
+from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.repair.contents import FOLDERS, table_properties
+from lanceyard.catalog.directory.repair.site import Case, Site
+from lanceyard.catalog.directory.states import State, state_of
+from lanceyard.catalog.maintenance import Finding, Kind
+from lanceyard.catalog.snapshot import TABLE
+
+HASHED = re.compile(r"^[0-9a-f]{8}_(?P<object_id>.+)$", re.DOTALL)
+UNFINISHED = {
+    State.ABSENT: Kind.HALF_MADE_TABLE,
+    State.CREATING: Kind.HALF_MADE_TABLE,
+    State.DROPPING: Kind.HALF_DROPPED_TABLE,
+    State.MOVED: Kind.TOMBSTONE,
+}
+MARKERS = frozenset({layout.RESERVED, *layout.DROP_MARKERS})
+
+
+def directory_cases(site: Site, path: str) -> Iterator[Case]:
+    """What is wrong with a directory of the root, looked at from outside.
+
+    Directories whose names neither we nor the documents give are nobody's business.
+    """
+    hashed = HASHED.match(path)
+    if site.bare or path.endswith(layout.SUFFIX):
+        yield from _named_cases(site, path)
+    elif hashed:
+        yield from _hashed_cases(site, path, hashed["object_id"])
+
+
+def _named_cases(site: Site, path: str) -> Iterator[Case]:
+    """What is wrong with the directory of a root table (documents 000 and 001)."""
+    state = state_of(site.store, path, bare=site.bare)
+    name = layout.table_name(path, bare=site.bare)
+    is_listed = site.rows.is_occupied(path)
+    if state in UNFINISHED and (is_listed or not (site.bare and state is State.ABSENT)):
+        if not is_listed:
+            yield from _found(site, UNFINISHED[state], path, _throw_away)
+        elif state is not State.ABSENT:
+            yield from _found(site, Kind.UNFINISHED_CHANGE, path, _unhide)
+    elif state is State.DEREGISTERED:
+        if is_listed:
+            yield from _found(site, Kind.HALF_DEREGISTERED_TABLE, path, _delist)
+        elif _holds_only(site, path, MARKERS):
+            yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
+    elif state in (State.PRESENT, State.DECLARED):
+        if site.store.exists(f"{path}/{layout.DROPPING}"):
+            yield from _found(site, Kind.STRAY_FILES, path, _unhide, f"there is {layout.DROPPING}")
+        if not is_listed:
+            yield from _unlisted_cases(site, path, name, state)
+
+
+def _unlisted_cases(site: Site, path: str, name: str | None, state: State) -> Iterator[Case]:
+    """What is wrong with a visible root table that no row refers to."""
+    row = site.rows.raw(name) if name is not None else None
+    is_ghost = state is State.PRESENT and not layout.has_data(site.store, path)
+    if is_ghost and _holds_only(site, path, MARKERS | {*FOLDERS}):
+        yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away, "it has no version")
+    elif name is None:
+        why = "no table can have this name"
+        yield from _found(site, Kind.SHADOWED_DIRECTORY, path, _hide, why)
+    elif row is not None:
+        why = f"the {row.object_type} {name} is at {row.location}"
+        if row.object_type != TABLE:
+            why = f"there is a {row.object_type} of this name"
+        yield from _found(site, Kind.SHADOWED_DIRECTORY, path, _hide, why)
+    elif not site.lists_directories:
+        adopt = partial(_adopt, object_id=name)
+        yield from _found(site, Kind.UNLISTED_TABLE, path, adopt)
+
+
+def _hashed_cases(site: Site, path: str, object_id: str) -> Iterator[Case]:
+    """What is wrong with a directory that is named as V2 names them."""
+    marked = [name for name in layout.DROP_MARKERS if site.store.exists(f"{path}/{name}")]
+    if site.rows.is_occupied(path):
+        if marked:
+            yield from _found(site, Kind.UNFINISHED_CHANGE, path, _unhide)
+    elif layout.DEREGISTERED in marked:
+        if _holds_only(site, path, MARKERS):
+            yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
+    elif site.rebuilds and (layout.has_data(site.store, path) or _is_reserved(site, path)):
+        yield from _found(site, Kind.UNLISTED_TABLE, path, partial(_adopt, object_id=object_id))
+    elif _is_reserved(site, path) and _holds_only(site, path, MARKERS):
+        yield from _found(site, Kind.ABANDONED_RESERVATION, path, _throw_away)
+    else:
+        yield from _found(site, Kind.ORPHAN_DIRECTORY, path, _throw_away)
+
+
+def _found(
+    site: Site, kind: Kind, path: str, mend: Callable[[Site, Finding], None], why: str = ""
+) -> Iterator[Case]:
+    """A case, if nobody was at work on the directory within the window."""
+    since = site.quiet_since(path)
+    if since is not None:
+        row = site.owners.get(path)
+        finding = Finding(kind, path, why, row.object_id if row else None, since)
+        yield Case(finding, lambda: site.with_path(path, partial(mend, site, finding)))
+
+
+def _throw_away(site: Site, finding: Finding) -> None:
+    if not site.manifest.read(lambda state: state.is_occupied(finding.path)):
+        site.trash.take_tree(finding)
+
+
+def _unhide(site: Site, finding: Finding) -> None:
+    layout.show(site.store, finding.path)
+
+
+def _hide(site: Site, finding: Finding) -> None:
+    layout.hide(site.store, finding.path)
+
+
+def _delist(site: Site, finding: Finding) -> None:
+    if finding.object_id is not None:
+        site.commit(DiscardRow(finding.object_id, finding.path))
+
+
+def _adopt(site: Site, finding: Finding, object_id: str) -> None:
+    properties = table_properties(site.store, finding.path)
+    site.commit(AdoptTables("", ((object_id, finding.path, properties),)))
+
+
+def _is_reserved(site: Site, path: str) -> bool:
+    return site.store.exists(f"{path}/{layout.RESERVED}")
+
+
+def _holds_only(site: Site, path: str, names: frozenset[str]) -> bool:
+    return all(entry.name in names for entry in site.store.entries(path))

@@ -1,0 +1,74 @@
+"""The site: what every check of a repair works with, and the rules that all of them keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from lanceyard.catalog.changes import Change
+from lanceyard.catalog.directory.manifest import Manifest
+from lanceyard.catalog.directory.repair.trash import Trash
+from lanceyard.catalog.maintenance import Finding
+from lanceyard.catalog.snapshot import Row, Snapshot
+from lanceyard.errors import ConcurrentModificationError
+from lanceyard.storage.base import Store
+
+
+class Case(NamedTuple):
+    """A finding, and how it is mended. Mending what has mended itself does nothing."""
+
+    finding: Finding
+    mend: Callable[[], None]
+
+
+@dataclass
+class Site:
+    """A root under repair."""
+
+    store: Store
+    manifest: Manifest
+    trash: Trash
+    window: float
+    clock: Callable[[], float]
+    unreferenced_for: timedelta
+    bare: bool
+    """The layout of document 001."""
+    lists_directories: bool
+    """Whether root tables are found without a row."""
+    rebuilds: bool = False
+    """Whether the manifest has lost rows, so that a table without one is not an orphan."""
+    rows: Snapshot = field(default_factory=Snapshot)
+    """What the manifest said when it was last read."""
+    owners: dict[str, Row] = field(default_factory=dict)
+    """The rows of tables by their locations."""
+
+    def read_rows(self) -> None:
+        """Read the manifest. Raises what reading it raises."""
+        self.rows = Snapshot(self.manifest.read(lambda state: [*state.rows()]))
+        self.rows.is_occupied("")  # indexed here, before threads ask
+        self.owners = {row.location: row for row in self.rows.rows() if row.location}
+
+    def quiet_since(self, path: str) -> datetime | None:
+        """When something at a path last changed; None if that is within the window."""
+        changed = self.store.changed(path)
+        if changed is None or changed > self.clock() - self.window:
+            return None
+        return datetime.fromtimestamp(changed, UTC)
+
+    def with_path(self, path: str, mend: Callable[[], None]) -> None:
+        """Mend a directory, unless its owner turns out to be at work on it."""
+        try:
+            with self.store.hold(path, 0.0):
+                if self.quiet_since(path) is not None:
+                    mend()
+        except TimeoutError:
+            return
+
+    def commit(self, change: Change) -> None:
+        """Change rows, if they are as they were when they were looked at."""
+        try:
+            self.manifest.commit(change)
+        except ConcurrentModificationError:
+            return

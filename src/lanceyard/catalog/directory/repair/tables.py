@@ -1,0 +1,107 @@
+"""Tables: what is wrong inside the directory of a Lance table, the manifest's own included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+
+from lance import LanceDataset
+
+from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.repair.contents import Contents
+from lanceyard.catalog.directory.repair.site import Case, Site
+from lanceyard.catalog.maintenance import Finding, Kind
+from lanceyard.storage.base import File
+
+
+def table_cases(site: Site, path: str) -> Iterator[Case]:
+    """What is wrong with a table at a location.
+
+    Raises `OSError` or `ValueError` if it cannot be opened, and not because it was cut short.
+    """
+    contents = Contents(site.store, path)
+    files = [*site.store.files(path)]
+    yield from stray_cases(site, contents, files)
+    if not contents.versions():
+        yield from _without_versions(site, path)
+        return
+    try:
+        dataset = contents.open()
+    except (OSError, ValueError):
+        torn = contents.torn()
+        if not torn:
+            raise
+        yield from torn_cases(site, contents, torn, Kind.TORN_VERSION)
+        return
+    yield from _missing_cases(site, contents, dataset)
+    age = max(site.unreferenced_for.total_seconds(), site.window)
+    yield from orphan_cases(site, contents, dataset, files, age)
+
+
+def stray_cases(site: Site, contents: Contents, files: list[File]) -> Iterator[Case]:
+    """Files that were to be renamed and never were."""
+    yield from _files_found(site, Kind.STRAY_FILES, contents.path, contents.strays(files))
+
+
+def orphan_cases(
+    site: Site, contents: Contents, dataset: LanceDataset, files: list[File], age: float
+) -> Iterator[Case]:
+    """Files as old as that, in seconds, which no version refers to."""
+    old = [file for file in files if site.clock() - file.modified > age]
+    orphans = contents.orphans(dataset, old)
+    yield from _files_found(site, Kind.ORPHAN_FILES, contents.path, orphans)
+
+
+def torn_cases(site: Site, contents: Contents, torn: list[int], kind: Kind) -> Iterator[Case]:
+    """Versions that were cut short, which hide the whole ones before them."""
+    for version in torn:
+        path = contents.version_files.path(version)
+        modified = site.store.modified(path)
+        if modified is not None:
+            yield from _files_found(site, kind, contents.path, [File(path, modified)])
+
+
+def _without_versions(site: Site, path: str) -> Iterator[Case]:
+    row = site.owners.get(path)
+    since = site.quiet_since(path)
+    if row is None or since is None or layout.is_declared(site.store, path):
+        return
+    finding = Finding(Kind.MISSING_VERSIONS, path, "", row.object_id, since)
+
+    def declare_again() -> None:
+        site.store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
+        kept = f"{path}/{layout.RESERVED}"
+        doomed = [file.path for file in site.store.files(path) if file.path != kept]
+        site.trash.take_files(finding, doomed)
+
+    yield Case(finding, lambda: site.with_path(path, declare_again))
+
+
+def _missing_cases(site: Site, contents: Contents, dataset: LanceDataset) -> Iterator[Case]:
+    missing = contents.lacks(dataset)
+    since = site.quiet_since(contents.path) if missing else None
+    if since is None:
+        return
+    row = site.owners.get(contents.path)
+    why = f"{missing[0]} and {len(missing) - 1} more" if len(missing) > 1 else missing[0]
+    finding = Finding(Kind.MISSING_FILES, contents.path, why, row.object_id if row else None, since)
+    leave_out = partial(contents.leave_out, dataset)
+    yield Case(finding, lambda: site.with_path(contents.path, leave_out))
+
+
+def _files_found(site: Site, kind: Kind, path: str, files: list[File]) -> Iterator[Case]:
+    """A case for those of some files of a table that are older than the window."""
+    old = [file for file in files if site.clock() - file.modified > site.window]
+    if not old:
+        return
+    names = [file.path.removeprefix(f"{path}/") for file in old]
+    row = site.owners.get(path)
+    finding = Finding(
+        kind,
+        path,
+        names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
+        row.object_id if row else None,
+        datetime.fromtimestamp(max(file.modified for file in old), UTC),
+    )
+    yield Case(finding, partial(site.trash.take_files, finding, [file.path for file in old]))

@@ -1,0 +1,196 @@
+"""Each kind of finding: made, found by a dry run that changes nothing, mended, found no more."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from lanceyard.catalog.maintenance import Kind, Progress, RepairReport, Severity
+from tests.crash.wreck import MODES, Shipyard, open_namespace, show
+from tests.repair.damage import CASES, DAMAGES, IDS, LOSSES, Damage, age, overwritten, write
+
+AT_ONCE = timedelta(0)
+
+
+def repair(root: Path, mode: str, *, dry_run: bool = False) -> RepairReport:
+    """Repair as a process that starts now does."""
+    instance = open_namespace(root, mode)
+    try:
+        return instance.repair(dry_run=dry_run, unreferenced_for=AT_ONCE)
+    finally:
+        instance.close()
+
+
+def kinds(report: RepairReport) -> set[Kind]:
+    assert not report.failures
+    assert not report.unchecked
+    return {finding.kind for finding in report.findings}
+
+
+def files(root: Path) -> dict[str, tuple[int, float]]:
+    """All files and folders below a root, as they are."""
+    found = {}
+    for folder, folders, names in os.walk(root):
+        for name in (*folders, *names):
+            path = os.path.join(folder, name)
+            status = os.lstat(path)
+            found[os.path.relpath(path, root)] = (status.st_ino, status.st_mtime)
+    return found
+
+
+@pytest.mark.parametrize(("damage", "mode"), CASES, ids=IDS)
+def test_damage_is_found_mended_and_found_no_more(
+    yard: Shipyard, damage: Damage, mode: str
+) -> None:
+    with yard.copy(mode) as root:
+        before = show(root, mode)
+        damage.make(root, mode)
+        age(root)
+        there = files(root)
+
+        found = repair(root, mode, dry_run=True)
+        assert kinds(found) == {damage.kind}
+        assert found.dry_run
+        assert files(root) == there
+
+        mended = repair(root, mode)
+        assert kinds(mended) == {damage.kind, *damage.also}
+        assert show(root, mode) == damage.after(before)
+        age(root)
+        assert kinds(repair(root, mode, dry_run=True)) == set()
+
+
+@pytest.mark.parametrize("mode", ["v2", "compat"])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_a_lost_manifest_is_built_again_from_the_directories(
+    yard: Shipyard, loss: Damage, mode: str
+) -> None:
+    with yard.copy(mode) as root:
+        before = show(root, mode)
+        loss.make(root, mode)
+        age(root)
+        there = files(root)
+
+        assert kinds(repair(root, mode, dry_run=True)) == {loss.kind}
+        assert files(root) == there
+
+        assert kinds(repair(root, mode)) == {loss.kind, *loss.also}
+        after = show(root, mode)
+        assert after.tables == before.tables
+        assert after.namespaces.keys() == before.namespaces.keys()
+        age(root)
+        assert kinds(repair(root, mode, dry_run=True)) == set()
+
+
+def test_every_kind_has_a_test() -> None:
+    assert {damage.kind for damage in (*DAMAGES, *LOSSES)} == {*Kind}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_found_in_a_catalog_that_is_in_order(yard: Shipyard, mode: str) -> None:
+    with yard.copy(mode) as root:
+        overwritten(root, mode)
+        before = show(root, mode)
+        age(root)
+        there = files(root)
+        assert kinds(repair(root, mode, dry_run=True)) == set()
+        report = repair(root, mode)
+        assert kinds(report) == set()
+        assert files(root) == there
+        assert show(root, mode) == before
+        assert report.tables == len(before.tables) - (mode == "v1")  # the declared one is empty
+
+
+@pytest.mark.parametrize(("damage", "mode"), CASES, ids=IDS)
+def test_what_is_younger_than_the_window_is_left_alone(
+    yard: Shipyard, damage: Damage, mode: str
+) -> None:
+    with yard.copy(mode) as root:
+        age(root)
+        damage.make(root, mode)
+        # The row is old in both cases, and is removed or rewritten only as it is.
+        about_rows = {Kind.DUPLICATE_ROW, Kind.MISSING_DIRECTORY}
+        assert kinds(repair(root, mode, dry_run=True)) <= about_rows
+
+
+def test_a_finding_says_what_where_since_when_how_bad_and_what_will_be_done(
+    yard: Shipyard,
+) -> None:
+    with yard.copy("v2") as root:
+        orphan = next(damage for damage in DAMAGES if damage.name == "orphan")
+        orphan.make(root, "v2")
+        age(root)
+        [finding] = repair(root, "v2", dry_run=True).findings
+    assert finding.kind is Kind.ORPHAN_DIRECTORY
+    assert finding.kind.severity is Severity.LITTER
+    assert finding.path == "0123abcd_ns$new"
+    assert finding.since is not None
+    assert abs(time.time() - 3600 - finding.since.timestamp()) < 60
+    assert str(finding).startswith("0123abcd_ns$new: a table directory that no row refers to")
+    assert str(finding).endswith("move the directory to the trash")
+
+
+def test_what_was_removed_is_in_the_trash_until_the_retention_has_passed(yard: Shipyard) -> None:
+    with yard.copy("v2") as root:
+        orphan = next(damage for damage in DAMAGES if damage.name == "orphan")
+        orphan.make(root, "v2")
+        age(root)
+        repair(root, "v2")
+        [kept] = (root / "_lanceyard" / "trash").iterdir()
+        assert (kept / "content" / "0123abcd_ns$new" / "_versions").is_dir()
+        assert "ORPHAN_DIRECTORY" in (kept / "finding.json").read_text()
+
+        instance = open_namespace(root, "v2")
+        assert instance.repair(retention=timedelta(hours=1)).emptied == 0
+        assert kept.exists()
+        assert instance.repair(dry_run=True, retention=AT_ONCE).emptied == 0
+        assert instance.repair(retention=AT_ONCE).emptied == 1
+        assert not kept.exists()
+
+
+def test_a_file_that_a_long_job_may_still_commit_is_no_orphan(yard: Shipyard) -> None:
+    with yard.copy("v2") as root:
+        orphan = next(damage for damage in DAMAGES if damage.name == "orphan_file")
+        orphan.make(root, "v2")
+        age(root)
+        instance = open_namespace(root, "v2")
+        assert instance.repair(dry_run=True).findings == ()
+        age(root, 8 * 24 * 3600)
+        assert len(instance.repair(dry_run=True).findings) == 1
+
+
+def test_directories_of_others_are_nobodys_business(yard: Shipyard) -> None:
+    with yard.copy("v2") as root:
+        write(root / "backup" / "readme.txt", b"x")
+        write(root / "notes.txt", b"x")
+        age(root)
+        assert repair(root, "v2", dry_run=True).findings == ()
+
+
+def test_a_table_that_cannot_be_opened_is_told_and_left_alone(yard: Shipyard) -> None:
+    with yard.copy("v2") as root:
+        where = next(root.glob("*_keep"))
+        for version in [*(where / "_versions").glob("*.manifest")]:
+            version.unlink()
+            version.write_bytes(b"garbage that ends as a manifest does LANC")
+        age(root)
+        there = files(where)
+        report = repair(root, "v2")
+        [(path, why)] = report.unchecked
+        assert path == where.name
+        assert str(why)
+        assert "could not be looked at" in str(report)
+        assert files(where) == there
+
+
+def test_progress_is_told(yard: Shipyard) -> None:
+    seen: list[Progress] = []
+    with yard.copy("v2") as root:
+        open_namespace(root, "v2").repair(dry_run=True, progress=seen.append)
+    assert {step.phase for step in seen} == {"rows", "directories", "tables"}
+    assert all(step.done <= step.total for step in seen)
+    assert seen[-1].done == seen[-1].total
