@@ -120,6 +120,10 @@ def no_versions(root: Path, mode: str) -> None:
     shutil.rmtree(root / "__manifest" / "_versions")
 
 
+def no_manifest(root: Path, mode: str) -> None:
+    shutil.rmtree(root / "__manifest")
+
+
 def foreign_manifest(root: Path, mode: str) -> None:
     shutil.rmtree(root / "__manifest")
     dataset(root / "__manifest", 1, 2)

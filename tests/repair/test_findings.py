@@ -9,11 +9,25 @@ from pathlib import Path
 
 import pytest
 
+import lanceyard
 from lanceyard.catalog.maintenance import Kind, Progress, RepairReport, Severity
 from tests.crash.wreck import MODES, Shipyard, open_namespace, show
-from tests.repair.damage import CASES, DAMAGES, IDS, LOSSES, Damage, age, overwritten, write
+from tests.repair.damage import (
+    CASES,
+    DAMAGES,
+    IDS,
+    LOSSES,
+    Damage,
+    age,
+    dataset,
+    no_manifest,
+    overwritten,
+    write,
+)
 
 AT_ONCE = timedelta(0)
+V1 = {"manifest_enabled": "false"}
+BARE = {**V1, "bare_directories": "true"}
 
 
 def repair(root: Path, mode: str, *, dry_run: bool = False) -> RepairReport:
@@ -84,6 +98,32 @@ def test_a_lost_manifest_is_built_again_from_the_directories(
         assert after.namespaces.keys() == before.namespaces.keys()
         age(root)
         assert kinds(repair(root, mode, dry_run=True)) == set()
+
+
+@pytest.mark.parametrize("mode", ["v2", "compat"])
+def test_tables_whose_manifest_is_gone_are_listed_again(yard: Shipyard, mode: str) -> None:
+    with yard.copy(mode) as root:
+        before = show(root, mode)
+        no_manifest(root, mode)
+        age(root)
+        assert kinds(repair(root, mode)) == {Kind.UNLISTED_TABLE}
+        assert show(root, mode).tables == before.tables
+
+
+@pytest.mark.parametrize("settings", [V1, BARE], ids=["v1", "bare"])
+def test_who_knows_no_rows_is_not_told_by_them_what_to_hide(
+    tmp_path: Path, settings: dict[str, str]
+) -> None:
+    dataset(tmp_path / "t.lance", 1)
+    dataset(tmp_path / "plain", 1)
+    with lanceyard.open(tmp_path, dir_listing_enabled="false") as yard:
+        for name in ("t", "plain"):
+            yard.create_table(name, {"n": [2]})
+    age(tmp_path)
+    there = files(tmp_path)
+    with lanceyard.open(tmp_path, **settings) as yard:
+        assert yard.repair().findings == ()
+    assert files(tmp_path) == there
 
 
 def test_every_kind_has_a_test() -> None:
@@ -166,6 +206,7 @@ def test_a_file_that_a_long_job_may_still_commit_is_no_orphan(yard: Shipyard) ->
 def test_directories_of_others_are_nobodys_business(yard: Shipyard) -> None:
     with yard.copy("v2") as root:
         write(root / "backup" / "readme.txt", b"x")
+        write(root / "deadbeef_photos" / "holiday.jpg", b"x")
         write(root / "notes.txt", b"x")
         age(root)
         assert repair(root, "v2", dry_run=True).findings == ()

@@ -70,6 +70,7 @@ class DirectoryMaintenance(Maintenance):
             unreferenced_for,
             bare=self._settings.bare_directories,
             lists_directories=self._settings.dir_listing_enabled,
+            obeys_rows=self._settings.manifest_enabled,
         )
         try:
             return Repair(site, dry_run=dry_run, retention=retention, progress=progress).run()

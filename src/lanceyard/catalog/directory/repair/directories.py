@@ -22,6 +22,8 @@ UNFINISHED = {
     State.MOVED: Kind.TOMBSTONE,
 }
 MARKERS = frozenset({layout.RESERVED, *layout.DROP_MARKERS})
+TABLE_NAMES = MARKERS | {*FOLDERS, "_refs", "tree", "_lanceyard"}
+"""All that lies in a table directory. One with anything else in it is somebody else's."""
 
 
 def directory_cases(site: Site, path: str) -> Iterator[Case]:
@@ -30,19 +32,21 @@ def directory_cases(site: Site, path: str) -> Iterator[Case]:
     Directories whose names neither we nor the documents give are nobody's business.
     """
     hashed = HASHED.match(path)
-    if site.bare or path.endswith(layout.SUFFIX):
+    if site.bare:
+        if layout.table_name(path, bare=True) is not None:
+            yield from _named_cases(site, path)
+    elif path.endswith(layout.SUFFIX):
         yield from _named_cases(site, path)
-    elif hashed:
+    elif hashed and site.obeys_rows:
         yield from _hashed_cases(site, path, hashed["object_id"])
 
 
 def _named_cases(site: Site, path: str) -> Iterator[Case]:
     """What is wrong with the directory of a root table (documents 000 and 001)."""
     state = state_of(site.store, path, bare=site.bare)
-    name = layout.table_name(path, bare=site.bare)
     is_listed = site.rows.is_occupied(path)
-    if state in UNFINISHED and (is_listed or not (site.bare and state is State.ABSENT)):
-        if not is_listed:
+    if state in UNFINISHED:
+        if not is_listed and not (site.bare and state is State.ABSENT):
             yield from _found(site, UNFINISHED[state], path, _throw_away)
         elif state is not State.ABSENT:
             yield from _found(site, Kind.UNFINISHED_CHANGE, path, _unhide)
@@ -51,18 +55,19 @@ def _named_cases(site: Site, path: str) -> Iterator[Case]:
             yield from _found(site, Kind.HALF_DEREGISTERED_TABLE, path, _delist)
         elif _holds_only(site, path, MARKERS):
             yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
-    elif state in (State.PRESENT, State.DECLARED):
+    else:
         if site.store.exists(f"{path}/{layout.DROPPING}"):
             yield from _found(site, Kind.STRAY_FILES, path, _unhide, f"there is {layout.DROPPING}")
         if not is_listed:
-            yield from _unlisted_cases(site, path, name, state)
+            yield from _unlisted_cases(site, path, state)
 
 
-def _unlisted_cases(site: Site, path: str, name: str | None, state: State) -> Iterator[Case]:
+def _unlisted_cases(site: Site, path: str, state: State) -> Iterator[Case]:
     """What is wrong with a visible root table that no row refers to."""
-    row = site.rows.raw(name) if name is not None else None
+    name = layout.table_name(path, bare=site.bare)
+    row = site.rows.raw(name) if name is not None and site.obeys_rows else None
     is_ghost = state is State.PRESENT and not layout.has_data(site.store, path)
-    if is_ghost and _holds_only(site, path, MARKERS | {*FOLDERS}):
+    if is_ghost and _holds_only(site, path, TABLE_NAMES):
         yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away, "it has no version")
     elif name is None:
         why = "no table can have this name"
@@ -86,8 +91,12 @@ def _hashed_cases(site: Site, path: str, object_id: str) -> Iterator[Case]:
     elif layout.DEREGISTERED in marked:
         if _holds_only(site, path, MARKERS):
             yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
-    elif site.rebuilds and (layout.has_data(site.store, path) or _is_reserved(site, path)):
-        yield from _found(site, Kind.UNLISTED_TABLE, path, partial(_adopt, object_id=object_id))
+    elif not _holds_only(site, path, TABLE_NAMES):
+        return
+    elif site.rebuilds:
+        if layout.has_data(site.store, path) or _is_reserved(site, path):
+            adopt = partial(_adopt, object_id=object_id)
+            yield from _found(site, Kind.UNLISTED_TABLE, path, adopt)
     elif _is_reserved(site, path) and _holds_only(site, path, MARKERS):
         yield from _found(site, Kind.ABANDONED_RESERVATION, path, _throw_away)
     else:

@@ -77,7 +77,7 @@ class Repair:
         damaged = [finding for finding in self._findings if finding.kind in REBUILT]
         if damaged and (self._dry_run or self._failures):
             return False
-        self._site.rebuilds = bool(damaged)
+        self._site.rebuilds = bool(damaged) or not self._site.store.exists(layout.MANIFEST)
         if self._findings:
             self._site.manifest.reset()
         return True

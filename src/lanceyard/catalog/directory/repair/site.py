@@ -37,6 +37,8 @@ class Site:
     """The layout of document 001."""
     lists_directories: bool
     """Whether root tables are found without a row."""
+    obeys_rows: bool
+    """Whether the manifest decides; programs that know only directories see what lies there."""
     rebuilds: bool = False
     """Whether the manifest has lost rows, so that a table without one is not an orphan."""
     rows: Snapshot = field(default_factory=Snapshot)
