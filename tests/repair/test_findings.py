@@ -11,7 +11,7 @@ import pytest
 
 import lanceyard
 from lanceyard.catalog.maintenance import Kind, Progress, RepairReport, Severity
-from tests.crash.wreck import MODES, Shipyard, open_namespace, show
+from tests.crash.wreck import MODES, Shipyard, open_namespace, show, stream
 from tests.repair.damage import (
     CASES,
     DAMAGES,
@@ -235,3 +235,22 @@ def test_progress_is_told(yard: Shipyard) -> None:
     assert {step.phase for step in seen} == {"rows", "directories", "tables"}
     assert all(step.done <= step.total for step in seen)
     assert seen[-1].done == seen[-1].total
+
+
+@pytest.mark.parametrize("mode", ["v2", "compat"])
+def test_what_a_registration_replaced_or_took_over_is_left_alone(yard: Shipyard, mode: str) -> None:
+    with yard.copy(mode) as root:
+        instance = open_namespace(root, mode)
+        hidden = instance.deregister_table({"id": ["t"]}).location
+        instance.register_table({"id": ["other"], "location": hidden})
+        register = {"id": ["keep"], "location": "loose", "mode": "overwrite"}
+        instance.register_table(register)
+        instance.close()
+        before = show(root, mode)
+        age(root)
+        assert kinds(repair(root, mode)) == set()
+        assert show(root, mode) == before
+        instance = open_namespace(root, mode)
+        instance.create_table({"id": ["t"]}, stream([7]))
+        assert show(root, mode).tables["t"] == ((7,), {})
+        assert show(root, mode).tables["other"][0] == (3,)

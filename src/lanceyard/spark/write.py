@@ -23,6 +23,7 @@ from lanceyard.spark.batches import ToLance
 from lanceyard.spark.options import Options
 from lanceyard.spark.reference import Place, TableReference, open_table
 from lanceyard.spark.types import check_append, lance_schema
+from lanceyard.spark.worker import spare_imports
 
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceOperation, Transaction
@@ -99,6 +100,7 @@ class Write:
         """Write the rows of a task as fragments that no version holds yet."""
         from lance.fragment import write_fragments
 
+        spare_imports()
         written = Written(location=self.place.location, base=self.base, query=query)
         rows = iter(batches)
         first = next((batch for batch in rows if batch.num_rows), None)

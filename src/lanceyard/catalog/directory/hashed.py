@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter, is_protected
@@ -162,28 +162,40 @@ class HashedCatalog(Catalog):
             self.refuse(identifier, replace=replace)
             raise errors.InvalidInputError(f"nothing lies at location {location!r}")
         change = PutTable(identifier.object_id, path, dict(properties), replace, chosen=True)
-        row = self.manifest.commit(change).row
-        layout.show(self._store, path)
+        before = self._path(identifier) if replace else None
+        with self._hiding(before if before != path else None):
+            row = self.manifest.commit(change).row
+        # The directory of another name stays hidden from those who know only directories.
+        if layout.table_name(path) in (None, identifier.name):
+            layout.show(self._store, path)
         assert row is not None
         return self.entry(identifier, row)
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
-        """Mark the directory, which would else look like a leftover, then remove the row."""
+        path = self._path(identifier)
+        with self._hiding(path):
+            row = self.manifest.commit(RemoveTable(identifier.object_id, path, keep=True)).row
+        assert row is not None
+        return self.entry(identifier, row)
+
+    def _path(self, identifier: Identifier) -> str | None:
+        """The location of a table's row, if it has one."""
         row = self.manifest.find(identifier)
-        path = row.location if row is not None and row.object_type == TABLE else None
+        return row.location if row is not None and row.object_type == TABLE else None
+
+    @contextlib.contextmanager
+    def _hiding(self, path: str | None) -> Iterator[None]:
+        """Mark a directory whose row is about to go, or it would look like a leftover."""
         marks = path is not None and layout.is_safe(path) and self._store.exists(path)
         hidden = marks and layout.hide(self._store, path or "")
         try:
-            change = RemoveTable(identifier.object_id, path, keep=True)
-            row = self.manifest.commit(change).row
+            yield
         except (errors.TableNotFoundError, errors.UnknownOutcomeError):
             raise  # another writer was faster, and the marker is its own too; or it may be needed
         except errors.LanceNamespaceError:
             if hidden:
                 layout.show(self._store, path or "")
             raise
-        assert row is not None
-        return self.entry(identifier, row)
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
         outcome = self.manifest.commit(RemoveTable(identifier.object_id))

@@ -51,9 +51,10 @@ def _named_cases(site: Site, path: str) -> Iterator[Case]:
         elif state is not State.ABSENT:
             yield from _found(site, Kind.UNFINISHED_CHANGE, path, _unhide)
     elif state is State.DEREGISTERED:
-        if is_listed:
+        owner = site.owners.get(path)
+        if owner is not None and owner.object_id == layout.table_name(path, bare=site.bare):
             yield from _found(site, Kind.HALF_DEREGISTERED_TABLE, path, _delist)
-        elif _holds_only(site, path, MARKERS):
+        elif not is_listed and _holds_only(site, path, MARKERS):
             yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
     else:
         if site.store.exists(f"{path}/{layout.DROPPING}"):
