@@ -294,6 +294,10 @@ def orphan_file(root: Path, mode: str) -> None:
     write(where / "_indices" / "0123" / "index.idx", b"x")
 
 
+def half_filled(root: Path, mode: str) -> None:
+    write(directory(root, mode, "declared") / "data" / "x.lance", b"x")
+
+
 def orphan_of_the_manifest(root: Path, mode: str) -> None:
     write(root / "__manifest" / "data" / "x.lance", b"x")
 
@@ -369,6 +373,12 @@ DAMAGES = [
         ("compat",),
     ),
     Damage(
+        "deregistering_with_row",
+        Kind.UNFINISHED_CHANGE,
+        marked(".lance-deregistered", content=b"deregistering"),
+        ROWS,
+    ),
+    Damage(
         "deregistered_with_row",
         Kind.HALF_DEREGISTERED_TABLE,
         marked(".lance-deregistered"),
@@ -390,6 +400,7 @@ DAMAGES = [
     Damage("lost_index", Kind.MISSING_FILES, lost_index),
     Damage("no_versions", Kind.MISSING_VERSIONS, lost_versions, ROWS, new={"keep": (None, _KEEP)}),
     Damage("orphan_file", Kind.ORPHAN_FILES, orphan_file),
+    Damage("half_filled", Kind.ORPHAN_FILES, half_filled),
     Damage("manifest_orphan", Kind.ORPHAN_FILES, orphan_of_the_manifest, ROWS),
     Damage("stray", Kind.STRAY_FILES, stray_file),
     Damage("manifest_stray", Kind.STRAY_FILES, stray_of_the_manifest, ROWS),

@@ -183,7 +183,7 @@ class CompatibleCatalog(Catalog):
         with layout.holding(self._store, identifier, own):
             row = self._hashed.manifest.find(identifier)
             if row is None and self._unlisted_path(identifier) is not None:
-                layout.hide(self._store, own)
+                layout.mark(self._store, own)
                 return TableEntry(self._store.location(own), None)
             return self._hashed.deregister_table(identifier)
 
@@ -279,6 +279,9 @@ class CompatibleCatalog(Catalog):
         """
         new = layout.hashed_directory(target)
         change = MoveTable(identifier.object_id, target.object_id, old, new)
+        if self._listing.state(old) not in VISIBLE:
+            # We hold the directory, so whoever hid it crashed before it changed the row.
+            layout.show(self._store, old)
         self._store.link_tree(old, new)
         hidden = layout.hide(self._store, old, TOMBSTONE)
         try:

@@ -18,6 +18,7 @@ from lanceyard.catalog.changes import (
 )
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.manifest import Manifest
+from lanceyard.catalog.directory.states import DEREGISTERING
 from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
@@ -60,9 +61,13 @@ class HashedCatalog(Catalog):
         self, identifier: Identifier, properties: Mapping[str, str], *, replace: bool
     ) -> None:
         change = CreateNamespace(identifier.object_id, dict(properties), replace)
+        if replace:
+            self._unmark(self._descendants(identifier))
         self._delete_all(self.manifest.commit(change).gone)
 
     def drop_namespace(self, identifier: Identifier, *, cascade: bool) -> Mapping[str, str]:
+        if cascade:
+            self._unmark(self._descendants(identifier))
         outcome = self.manifest.commit(DropNamespace(identifier.object_id, cascade))
         self._delete_all(outcome.gone)
         return outcome.row.properties if outcome.row else {}
@@ -163,10 +168,13 @@ class HashedCatalog(Catalog):
             raise errors.InvalidInputError(f"nothing lies at location {location!r}")
         change = PutTable(identifier.object_id, path, dict(properties), replace, chosen=True)
         before = self._path(identifier) if replace else None
+        # The directory of another name stays hidden from those who know only directories.
+        shows = layout.table_name(path) in (None, identifier.name)
+        if shows and self._store.exists(f"{path}/{layout.DEREGISTERED}"):
+            layout.mark(self._store, path, DEREGISTERING)
         with self._hiding(before if before != path else None):
             row = self.manifest.commit(change).row
-        # The directory of another name stays hidden from those who know only directories.
-        if layout.table_name(path) in (None, identifier.name):
+        if shows:
             layout.show(self._store, path)
         assert row is not None
         return self.entry(identifier, row)
@@ -186,18 +194,20 @@ class HashedCatalog(Catalog):
     @contextlib.contextmanager
     def _hiding(self, path: str | None) -> Iterator[None]:
         """Mark a directory whose row is about to go, or it would look like a leftover."""
-        marks = path is not None and layout.is_safe(path) and self._store.exists(path)
-        hidden = marks and layout.hide(self._store, path or "")
+        if path is None or not layout.is_safe(path) or not self._store.exists(path):
+            yield
+            return
+        layout.mark(self._store, path, DEREGISTERING)
         try:
             yield
         except (errors.TableNotFoundError, errors.UnknownOutcomeError):
             raise  # another writer was faster, and the marker is its own too; or it may be needed
         except errors.LanceNamespaceError:
-            if hidden:
-                layout.show(self._store, path or "")
+            layout.show(self._store, path)
             raise
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
+        self._unmark(filter(None, [self.manifest.find(identifier)]))
         outcome = self.manifest.commit(RemoveTable(identifier.object_id))
         self._delete_all(outcome.gone)
         assert outcome.row is not None
@@ -232,6 +242,9 @@ class HashedCatalog(Catalog):
     ) -> TableEntry:
         """Add the row of a table whose storage is there, and delete what it replaces."""
         change = PutTable(identifier.object_id, path, dict(properties), replace, chosen)
+        before = self.manifest.find(identifier) if replace else None
+        if before is not None and before.location != path:
+            self._unmark([before])
         outcome = self.manifest.commit(change)
         # The row has landed: nothing after this may fail the operation or undo it.
         self._delete_all(row for row in outcome.gone if row.location != path)
@@ -318,6 +331,16 @@ class HashedCatalog(Catalog):
         change = AlterProperties(identifier.object_id, object_type, dict(put), tuple(unset))
         row = self.manifest.commit(change).row
         return row.properties if row else {}
+
+    def _descendants(self, identifier: Identifier) -> list[Row]:
+        return self.manifest.read(lambda state: [*state.descendants(identifier.object_id)])
+
+    def _unmark(self, rows: Iterable[Row]) -> None:
+        """Before rows go for good: a mark that a crash left would make files look deregistered."""
+        for path in (row.location for row in rows):
+            safe = path is not None and layout.is_safe(path)
+            if safe and self._store.exists(f"{path}/{layout.DEREGISTERED}"):
+                layout.show(self._store, path or "")
 
     def _delete_all(self, rows: Iterable[Row]) -> None:
         """Delete the directories of tables whose rows are gone, as far as possible.

@@ -113,6 +113,12 @@ def hide(store: Store, path: str, content: bytes = b"deregistered") -> bool:
     return store.put_if_absent(f"{path}/{DEREGISTERED}", content)
 
 
+def mark(store: Store, path: str, content: bytes = b"deregistered") -> None:
+    """Mark a directory that we hold, whatever marks a crash left there."""
+    show(store, path)
+    hide(store, path, content)
+
+
 def show(store: Store, path: str) -> None:
     """Take the marks of `hide`, and of a drop that came to nothing, off."""
     for marker in DROP_MARKERS:

@@ -179,7 +179,7 @@ class ListingCatalog(Catalog):
         path = self.path(identifier)
         with layout.holding(self._store, identifier, path):
             entry = self.describe_table(identifier)
-            layout.hide(self._store, path)
+            layout.mark(self._store, path)
         return entry
 
     def drop_table(self, identifier: Identifier) -> TableEntry:

@@ -9,6 +9,8 @@ from lanceyard.storage.base import Store
 
 TOMBSTONE = b"moved"
 CREATING = b"creating"
+DEREGISTERING = b"deregistering"
+"""Written by who has rows: deregistered, unless there is a row, which decides."""
 
 
 class State(Enum):

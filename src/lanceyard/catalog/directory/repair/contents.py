@@ -14,9 +14,9 @@ from lanceyard.catalog.directory.manifest.versions import VersionFiles
 from lanceyard.catalog.properties import lance_properties
 from lanceyard.storage.base import File, Store
 
-# What Lance and object stores write before they rename it, manifests that were staged for a
-# commit, and those that a writer found torn and moved aside.
-STRAY = re.compile(r"^\.tmp|#\d+$|\.manifest-")
+# What Lance, the reference for its markers, and object stores write before they rename it;
+# manifests that were staged for a commit, and those that a writer found torn and moved aside.
+STRAY = re.compile(r"^\.tmp|^lance-marker\.staging\.|#\d+$|\.manifest-")
 DELETIONS, INDICES, TRANSACTIONS, DATA = "_deletions", "_indices", "_transactions", "data"
 FOLDERS = (DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS)
 
@@ -67,7 +67,7 @@ class Contents:
         Older versions are opened only until all files are explained. Where they cannot be, or
         branches and overlays refer to files in ways of their own, nothing is an orphan.
         """
-        left = {file.path: file for file in files if self._can_be_orphan(file.path)}
+        left = {file.path: file for file in files if self.can_be_orphan(file.path)}
         if not left or self._has("tree") or self._has("_refs/branches"):
             return []
         for version in self.versions():
@@ -114,8 +114,9 @@ class Contents:
     def _has(self, path: str) -> bool:
         return self._store.exists(f"{self.path}/{path}")
 
-    def _can_be_orphan(self, path: str) -> bool:
-        folder, _, name = self._within(path).rpartition("/")
+    def can_be_orphan(self, path: str) -> bool:
+        """Whether a file is of those that versions refer to."""
+        folder, _, name = path.removeprefix(f"{self.path}/").rpartition("/")
         if folder == DATA:
             return name.endswith(".lance")
         return folder in (DELETIONS, TRANSACTIONS) or folder.startswith(f"{INDICES}/")

@@ -8,9 +8,9 @@ from functools import partial
 
 from lanceyard.catalog.changes import AdoptTables, DiscardRow
 from lanceyard.catalog.directory import layout
-from lanceyard.catalog.directory.repair.contents import FOLDERS, table_properties
+from lanceyard.catalog.directory.repair.contents import FOLDERS, STRAY, table_properties
 from lanceyard.catalog.directory.repair.site import Case, Site
-from lanceyard.catalog.directory.states import State, state_of
+from lanceyard.catalog.directory.states import DEREGISTERING, State, state_of
 from lanceyard.catalog.maintenance import Finding, Kind
 from lanceyard.catalog.snapshot import TABLE
 
@@ -53,7 +53,12 @@ def _named_cases(site: Site, path: str) -> Iterator[Case]:
     elif state is State.DEREGISTERED:
         owner = site.owners.get(path)
         if owner is not None and owner.object_id == layout.table_name(path, bare=site.bare):
-            yield from _found(site, Kind.HALF_DEREGISTERED_TABLE, path, _delist)
+            by_row = site.store.get(f"{path}/{layout.DEREGISTERED}") == DEREGISTERING
+            yield from (
+                _found(site, Kind.UNFINISHED_CHANGE, path, _unhide)
+                if by_row
+                else _found(site, Kind.HALF_DEREGISTERED_TABLE, path, _delist)
+            )
         elif not is_listed and _holds_only(site, path, MARKERS):
             yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
     else:
@@ -143,4 +148,5 @@ def _is_reserved(site: Site, path: str) -> bool:
 
 
 def _holds_only(site: Site, path: str, names: frozenset[str]) -> bool:
-    return all(entry.name in names for entry in site.store.entries(path))
+    found = (entry.name for entry in site.store.entries(path))
+    return all(name in names or STRAY.search(name) for name in found)

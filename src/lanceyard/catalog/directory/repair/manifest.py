@@ -45,7 +45,7 @@ def litter_cases(site: Site) -> Iterator[Case]:
     yield from stray_cases(site, contents, files)
     whole = contents.newest_whole()
     if whole is not None:
-        yield from orphan_cases(site, contents, contents.open(whole), files, site.window)
+        yield from orphan_cases(site, contents, contents.open(whole), files)
     folder = site.store.local_path(INTENTS)
     left = abandoned(folder, site.window) if folder else []
     for path in left:

@@ -14,7 +14,7 @@ from lanceyard.catalog.directory.repair.rows import doubled_cases, row_cases, sh
 from lanceyard.catalog.directory.repair.site import Case, Site
 from lanceyard.catalog.directory.repair.tables import table_cases
 from lanceyard.catalog.directory.repair.trash import TRASH
-from lanceyard.catalog.directory.states import State, state_of
+from lanceyard.catalog.directory.states import VISIBLE, state_of
 from lanceyard.catalog.maintenance import (
     THREADS,
     Finding,
@@ -117,7 +117,7 @@ class Repair:
         bare = self._site.bare
         if layout.table_name(name, bare=bare) is None:
             return False
-        return state_of(self._site.store, name, bare=bare) is State.PRESENT
+        return state_of(self._site.store, name, bare=bare) in VISIBLE
 
     def _table_cases(self, path: str) -> Iterator[Case]:
         try:

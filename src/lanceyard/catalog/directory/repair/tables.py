@@ -24,7 +24,7 @@ def table_cases(site: Site, path: str) -> Iterator[Case]:
     files = [*site.store.files(path)]
     yield from stray_cases(site, contents, files)
     if not contents.versions():
-        yield from _without_versions(site, path)
+        yield from _without_versions(site, contents, files)
         return
     try:
         dataset = contents.open()
@@ -35,8 +35,7 @@ def table_cases(site: Site, path: str) -> Iterator[Case]:
         yield from torn_cases(site, contents, torn, Kind.TORN_VERSION)
         return
     yield from _missing_cases(site, contents, dataset)
-    age = max(site.unreferenced_for.total_seconds(), site.window)
-    yield from orphan_cases(site, contents, dataset, files, age)
+    yield from orphan_cases(site, contents, dataset, _unreferenced(site, files))
 
 
 def stray_cases(site: Site, contents: Contents, files: list[File]) -> Iterator[Case]:
@@ -45,11 +44,10 @@ def stray_cases(site: Site, contents: Contents, files: list[File]) -> Iterator[C
 
 
 def orphan_cases(
-    site: Site, contents: Contents, dataset: LanceDataset, files: list[File], age: float
+    site: Site, contents: Contents, dataset: LanceDataset, files: list[File]
 ) -> Iterator[Case]:
-    """Files as old as that, in seconds, which no version refers to."""
-    old = [file for file in files if site.clock() - file.modified > age]
-    orphans = contents.orphans(dataset, old)
+    """Those of some files that no version refers to."""
+    orphans = contents.orphans(dataset, files)
     yield from _files_found(site, Kind.ORPHAN_FILES, contents.path, orphans)
 
 
@@ -62,10 +60,15 @@ def torn_cases(site: Site, contents: Contents, torn: list[int], kind: Kind) -> I
             yield from _files_found(site, kind, contents.path, [File(path, modified)])
 
 
-def _without_versions(site: Site, path: str) -> Iterator[Case]:
+def _without_versions(site: Site, contents: Contents, files: list[File]) -> Iterator[Case]:
+    path = contents.path
+    if layout.is_declared(site.store, path):
+        orphans = [file for file in _unreferenced(site, files) if contents.can_be_orphan(file.path)]
+        yield from _files_found(site, Kind.ORPHAN_FILES, path, orphans)
+        return
     row = site.owners.get(path)
     since = site.quiet_since(path)
-    if row is None or since is None or layout.is_declared(site.store, path):
+    if row is None or since is None:
         return
     finding = Finding(Kind.MISSING_VERSIONS, path, "", row.object_id, since)
 
@@ -88,6 +91,12 @@ def _missing_cases(site: Site, contents: Contents, dataset: LanceDataset) -> Ite
     finding = Finding(Kind.MISSING_FILES, contents.path, why, row.object_id if row else None, since)
     leave_out = partial(contents.leave_out, dataset)
     yield Case(finding, lambda: site.with_path(contents.path, leave_out))
+
+
+def _unreferenced(site: Site, files: list[File]) -> list[File]:
+    """Files that are so old that a version would refer to them if one ever will."""
+    age = site.unreferenced_for.total_seconds()
+    return [file for file in files if site.clock() - file.modified > age]
 
 
 def _files_found(site: Site, kind: Kind, path: str, files: list[File]) -> Iterator[Case]:
