@@ -122,6 +122,8 @@ class CompatibleCatalog(Catalog):
     ) -> TableEntry:
         """Create a root table, in its own directory unless its row says otherwise."""
         row = self._hashed.manifest.find(identifier)
+        if row is None and self._hashed.is_occupied(own):
+            return self._hashed.create_table(identifier, properties, writer, replace=replace)
         state = self._listing.state(own)
         crashed = row is not None and row.location == own and state in HIDDEN
         if crashed and self._store.has_locks:
@@ -165,15 +167,16 @@ class CompatibleCatalog(Catalog):
             if own is not None:
                 held.enter_context(layout.holding(self._store, identifier, own))
             self._hashed.refuse(identifier, replace=replace)
-            if not replace and own is not None and self._listing.state(own) in VISIBLE:
+            unlisted = self._unlisted_path(identifier)
+            if unlisted is not None and not replace:
                 raise errors.table_exists(identifier)
             if path != own:
                 self._refuse_directory(identifier, path)
             if self._listing.state(path) in (State.MOVED, State.CREATING, State.DROPPING):
                 raise errors.InvalidInputError(f"nothing lies at location {location!r}")
             entry = self._hashed.register_table(identifier, location, properties, replace=replace)
-            if path != own and own is not None and self._listing.state(own) in VISIBLE:
-                layout.hide(self._store, own)  # its data stays, and would else be found again
+            if unlisted is not None and unlisted != path:
+                layout.hide(self._store, unlisted)  # its data stays, and would else be found again
             return entry
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
@@ -205,12 +208,7 @@ class CompatibleCatalog(Catalog):
             return self._hashed.drop_table(identifier)
 
     def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
-        own = self._own_path(target)
-        if (
-            own is not None
-            and self._hashed.manifest.find(target) is None
-            and self._listing.state(own) in VISIBLE
-        ):
+        if self._unlisted_path(target) is not None:
             raise errors.table_exists(target)
         source = self._own_path(identifier)
         if source is None:

@@ -169,7 +169,7 @@ class HashedCatalog(Catalog):
         change = PutTable(identifier.object_id, path, dict(properties), replace, chosen=True)
         before = self._path(identifier) if replace else None
         # The directory of another name stays hidden from those who know only directories.
-        shows = layout.table_name(path) in (None, identifier.name)
+        shows = layout.table_name(path) in (None, identifier.object_id)
         if shows and self._store.exists(f"{path}/{layout.DEREGISTERED}"):
             layout.mark(self._store, path, DEREGISTERING)
         with self._hiding(before if before != path else None):
