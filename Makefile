@@ -34,7 +34,7 @@ unit: $(READY)
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --ignore tests/spark
 
 spark: $(READY)
-	$(BIN)/python -m pytest -q tests/spark
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark
 
 deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	$(BIN)/python -m pytest -q -m deep
@@ -50,7 +50,7 @@ interop-spark-%: pyproject.toml constraints.txt
 	sed 's/^pyspark==.*/pyspark==$*/' constraints.txt > .venv-spark-$*/constraints.txt
 	.venv-spark-$*/bin/pip install --quiet --editable . 'pyspark[connect]==$*' pandas pytest \
 		pytest-xdist hypothesis --constraint .venv-spark-$*/constraints.txt
-	.venv-spark-$*/bin/python -m pytest -q -n $(WORKERS) tests/spark
+	.venv-spark-$*/bin/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark
 
 ledger: $(READY) ## Write down where the reference implementation deviates from the documents
 	$(BIN)/python -m tests.conformance.ledger

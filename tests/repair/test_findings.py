@@ -254,3 +254,18 @@ def test_what_a_registration_replaced_or_took_over_is_left_alone(yard: Shipyard,
         instance.create_table({"id": ["t"]}, stream([7]))
         assert show(root, mode).tables["t"] == ((7,), {})
         assert show(root, mode).tables["other"][0] == (3,)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_declared_table_that_was_deregistered_keeps_its_reservation(
+    yard: Shipyard, mode: str
+) -> None:
+    with yard.copy(mode) as root:
+        instance = open_namespace(root, mode)
+        before = show(root, mode)
+        place = Path(instance.deregister_table({"id": ["declared"]}).location)
+        age(root)
+        assert kinds(repair(root, mode)) == set()
+        location = str(place.relative_to(root))
+        open_namespace(root, mode).register_table({"id": ["declared"], "location": location})
+        assert show(root, mode) == before

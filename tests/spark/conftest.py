@@ -1,4 +1,4 @@
-"""The Spark session that the tests of this folder share."""
+"""The Spark session and the cluster that the tests of this folder share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lanceyard.spark.sessions import session
+from tests.spark.clusters import Cluster, standalone_cluster
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let PySpark have its doubts about pandas 3, which nothing here depends on."""
     config.addinivalue_line("filterwarnings", "ignore:PySpark does not yet fully support pandas")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A master and two workers, in processes of their own."""
+    with standalone_cluster() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

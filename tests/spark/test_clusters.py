@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.spark.clusters import Cluster, connect_server, run_job, standalone_cluster
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """A master and two workers."""
-    with standalone_cluster() as running:
-        yield running
+from tests.spark.clusters import Cluster, connect_server, run_job
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ import pytest
 
 import lanceyard
 from lanceyard.spark.options import Options
-from tests.spark.clusters import standalone_cluster
 from tests.spark.victims import (
     FILES,
     PATIENCE,
@@ -54,12 +53,6 @@ def trapped(spark):
     """The session of the tests, in which commits can be trapped."""
     spark.dataSource.register(TrappedSource)
     return spark
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with standalone_cluster() as running:
-        yield running
 
 
 def runs(table):

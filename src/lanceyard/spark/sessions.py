@@ -38,6 +38,8 @@ LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
 }
 """For a session within this machine, which nobody else should reach."""
+OWN_PYTHON_SETTINGS = {"spark.python.daemon.module": "lanceyard.spark.daemon"}
+"""For a session whose Python workers run as this process does, so that they find that module."""
 NEEDED_BY_EXECUTORS = ("lanceyard", "lance", "pyspark_lance")
 
 _FIXED = ("spark.remote", "spark.master")
@@ -129,6 +131,8 @@ def _start(app_name: str, given: Mapping[str, str]) -> SparkSession:
     is_local = target == "local" or target.startswith("local[")
     is_elsewhere = target.startswith("sc://")
     ours = {**SETTINGS, **(LOCAL_SETTINGS if is_local else {})}
+    if is_local and not os.environ.get("PYSPARK_PYTHON"):
+        ours |= OWN_PYTHON_SETTINGS
     settings = {key: value for key, value in ours.items() if key not in said} | dict(given)
     if not is_elsewhere and not _has_own_java():
         check_java()

@@ -22,7 +22,7 @@ from lanceyard.storage.base import Store
 
 _T = TypeVar("_T")
 
-HIDDEN = (State.DEREGISTERED, State.DROPPING, State.CREATING)
+HIDDEN = (State.DEREGISTERED, State.DROPPING, State.CREATING, State.MOVED)
 
 
 class CompatibleCatalog(Catalog):
@@ -92,9 +92,10 @@ class CompatibleCatalog(Catalog):
         with layout.holding(self._store, identifier, own):
             self._hashed.refuse(identifier)
             free = self._free_path(identifier, own)
+            if free is None:
+                return self._hashed.declare_table(identifier, None, properties)
             entry = self._hashed.declare_at(identifier, free, properties, chosen=False)
-            if free is not None:
-                self._require_visible(identifier, free)
+            self._require_visible(identifier, free)
             return entry
 
     def create_table(

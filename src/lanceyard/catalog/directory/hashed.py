@@ -96,23 +96,19 @@ class HashedCatalog(Catalog):
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
         chosen = location is not None
-        path = layout.table_path(self._store, location) if location is not None else None
-        return self.declare_at(identifier, path, properties, chosen=chosen)
+        path = layout.hashed_directory(identifier)
+        if location is not None:
+            path = layout.table_path(self._store, location)
+        with layout.holding(self._store, identifier, path):
+            return self.declare_at(identifier, path, properties, chosen=chosen)
 
     def declare_at(
-        self,
-        identifier: Identifier,
-        path: str | None,
-        properties: Mapping[str, str],
-        *,
-        chosen: bool,
+        self, identifier: Identifier, path: str, properties: Mapping[str, str], *, chosen: bool
     ) -> TableEntry:
-        """Reserve a directory, and add the row; a hashed directory if no path is given."""
+        """Reserve a directory, which the caller holds, and add the row."""
         self.refuse(identifier)
-        hashed = path is None
-        if chosen and path is not None and self.is_occupied(path):
+        if chosen and self.is_occupied(path):
             raise errors.InvalidInputError(f"location {path!r} overlaps that of another table")
-        path = path or layout.hashed_directory(identifier)
         reserved = self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
         if not reserved and not chosen:
             raise errors.table_exists(identifier, "another writer was faster")
@@ -121,9 +117,7 @@ class HashedCatalog(Catalog):
         except errors.UnknownOutcomeError:
             raise
         except errors.LanceNamespaceError:
-            if hashed:
-                self._delete_quietly(path)
-            elif reserved:
+            if reserved:
                 self._store.delete(f"{path}/{layout.RESERVED}")
             raise
 

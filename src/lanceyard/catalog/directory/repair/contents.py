@@ -48,6 +48,21 @@ class Contents:
         versions = self.versions()
         return next((v for v in versions if not self.version_files.is_torn(v)), None)
 
+    def open_newest_whole(self) -> LanceDataset | None:
+        """Open the newest version that was not cut short, if there is one.
+
+        One that is removed meanwhile, since there is a newer one, is not missed.
+        """
+        version = self.newest_whole()
+        while version is not None:
+            try:
+                return self.open(version)
+            except (OSError, ValueError):
+                if self.version_files.exists(version):
+                    raise
+            version = self.newest_whole()
+        return None
+
     def open(self, version: int | None = None) -> LanceDataset:
         """Open a version, or the newest. Raises `OSError` or `ValueError`."""
         location, options = self._store.location(self.path), dict(self._store.options) or None
@@ -60,6 +75,11 @@ class Contents:
     def strays(self, files: Iterable[File]) -> list[File]:
         """Files that were to be renamed and never were."""
         return [file for file in files if STRAY.search(file.path.rpartition("/")[2])]
+
+    def is_brief(self, path: str) -> bool:
+        """Whether a file is of those that are written at once, and not while rows still come."""
+        folder = path.removeprefix(f"{self.path}/").split("/")[0]
+        return folder not in (DATA, DELETIONS, INDICES)
 
     def orphans(self, dataset: LanceDataset, files: Iterable[File]) -> list[File]:
         """Those of some files that no version refers to.
@@ -75,7 +95,10 @@ class Contents:
                 break
             if version > dataset.version:
                 continue  # torn, or newer than what was looked at
-            at = dataset if version == dataset.version else dataset.checkout_version(version)
+            try:
+                at = dataset if version == dataset.version else dataset.checkout_version(version)
+            except (OSError, ValueError):
+                return []
             if any(getattr(f.metadata, "overlays", None) for f in at.get_fragments()):
                 return []
             known = self._references(at) | {_transaction_file(at)}
@@ -117,6 +140,8 @@ class Contents:
     def can_be_orphan(self, path: str) -> bool:
         """Whether a file is of those that versions refer to."""
         folder, _, name = path.removeprefix(f"{self.path}/").rpartition("/")
+        if STRAY.search(name):
+            return False
         if folder == DATA:
             return name.endswith(".lance")
         return folder in (DELETIONS, TRANSACTIONS) or folder.startswith(f"{INDICES}/")
@@ -152,7 +177,7 @@ def _transaction_file(dataset: LanceDataset) -> str:
     """
     try:
         transaction = dataset.read_transaction(dataset.version)
-    except TypeError:
+    except (TypeError, OSError, ValueError):  # or it was removed meanwhile
         return TRANSACTIONS
     if transaction is None:
         return TRANSACTIONS

@@ -21,7 +21,8 @@ UNFINISHED = {
     State.DROPPING: Kind.HALF_DROPPED_TABLE,
     State.MOVED: Kind.TOMBSTONE,
 }
-MARKERS = frozenset({layout.RESERVED, *layout.DROP_MARKERS})
+DROP_MARKERS = frozenset(layout.DROP_MARKERS)
+MARKERS = DROP_MARKERS | {layout.RESERVED}
 TABLE_NAMES = MARKERS | {*FOLDERS, "_refs", "tree", "_lanceyard"}
 """All that lies in a table directory. One with anything else in it is somebody else's."""
 
@@ -59,7 +60,7 @@ def _named_cases(site: Site, path: str) -> Iterator[Case]:
                 if by_row
                 else _found(site, Kind.HALF_DEREGISTERED_TABLE, path, _delist)
             )
-        elif not is_listed and _holds_only(site, path, MARKERS):
+        elif not is_listed and _holds_only(site, path, DROP_MARKERS):
             yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
     else:
         if site.store.exists(f"{path}/{layout.DROPPING}"):
@@ -95,7 +96,7 @@ def _hashed_cases(site: Site, path: str, object_id: str) -> Iterator[Case]:
         if marked:
             yield from _found(site, Kind.UNFINISHED_CHANGE, path, _unhide)
     elif layout.DEREGISTERED in marked:
-        if _holds_only(site, path, MARKERS):
+        if _holds_only(site, path, DROP_MARKERS):
             yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
     elif not _holds_only(site, path, TABLE_NAMES):
         return

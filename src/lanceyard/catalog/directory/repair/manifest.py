@@ -20,13 +20,12 @@ def damage_cases(site: Site) -> Iterator[Case]:
     """What keeps the manifest from being read, worst first."""
     contents = Contents(site.store, MANIFEST)
     torn = contents.torn()
-    whole = contents.newest_whole()
-    if whole is None:
+    dataset = contents.open_newest_whole()
+    if dataset is None:
         if torn or site.store.has_file(f"{MANIFEST}/data"):
             yield from _unreadable(site, "it has no version that is whole")
         return
     yield from torn_cases(site, contents, torn, Kind.TORN_MANIFEST)
-    dataset = contents.open(whole)
     absent = [name for name in ROW_COLUMNS if name not in dataset.schema.names]
     if absent:
         yield from _unreadable(site, f"it has no column {absent[0]!r}")
@@ -43,9 +42,9 @@ def litter_cases(site: Site) -> Iterator[Case]:
     contents = Contents(site.store, MANIFEST)
     files = [*site.store.files(MANIFEST)]
     yield from stray_cases(site, contents, files)
-    whole = contents.newest_whole()
-    if whole is not None:
-        yield from orphan_cases(site, contents, contents.open(whole), files)
+    dataset = contents.open_newest_whole()
+    if dataset is not None:
+        yield from orphan_cases(site, contents, dataset, files)
     folder = site.store.local_path(INTENTS)
     left = abandoned(folder, site.window) if folder else []
     for path in left:

@@ -60,11 +60,14 @@ class Site:
         return datetime.fromtimestamp(changed, UTC)
 
     def with_path(self, path: str, mend: Callable[[], None]) -> None:
-        """Mend a directory, unless its owner turns out to be at work on it."""
+        """Mend a directory, unless somebody turns out to be at work on it."""
+        self.while_held(path, lambda: mend() if self.quiet_since(path) is not None else None)
+
+    def while_held(self, path: str, mend: Callable[[], None]) -> None:
+        """Mend something in a directory that others change, unless one of them holds it."""
         try:
             with self.store.hold(path, 0.0):
-                if self.quiet_since(path) is not None:
-                    mend()
+                mend()
         except TimeoutError:
             return
 

@@ -22,7 +22,8 @@ def table_cases(site: Site, path: str) -> Iterator[Case]:
     """
     contents = Contents(site.store, path)
     files = [*site.store.files(path)]
-    yield from stray_cases(site, contents, files)
+    brief = [file for file in files if contents.is_brief(file.path)]
+    yield from stray_cases(site, contents, [*{*brief, *_unreferenced(site, files)}])
     if not contents.versions():
         yield from _without_versions(site, contents, files)
         return
@@ -113,4 +114,5 @@ def _files_found(site: Site, kind: Kind, path: str, files: list[File]) -> Iterat
         row.object_id if row else None,
         datetime.fromtimestamp(max(file.modified for file in old), UTC),
     )
-    yield Case(finding, partial(site.trash.take_files, finding, [file.path for file in old]))
+    take = partial(site.trash.take_files, finding, [file.path for file in old])
+    yield Case(finding, partial(site.while_held, path, take))
