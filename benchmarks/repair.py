@@ -28,20 +28,20 @@ from lanceyard.catalog.maintenance import Progress
 SIZES = [10_000, 100_000]
 BROKEN = 100
 """One table in so many is damaged."""
+MOST_LINKS = 50_000
+"""Of one file: file systems have a limit."""
 OUTPUT = Path(__file__).with_name("repair.md")
 
 
 def build(root: Path, count: int) -> None:
-    """A V1 catalog: many tables that share the files of one."""
-    lance.write_dataset(pa.table({"n": [1, 2, 3]}), str(root / "t.lance"))
-    files = [path for path in (root / "t.lance").rglob("*") if path.is_file()]
-    inside = [path.relative_to(root / "t.lance") for path in files]
+    """A V1 catalog: many tables that share the files of a few."""
+    first = root / "t.lance"
+    lance.write_dataset(pa.table({"n": [1, 2, 3]}), str(first))
     for number in range(count - 1):
         table = root / f"t{number:06}.lance"
-        for folder in {path.parent for path in inside}:
-            os.makedirs(table / folder, exist_ok=True)
-        for source, path in zip(files, inside, strict=True):
-            os.link(source, table / path)
+        is_copied = number % MOST_LINKS == 0
+        shutil.copytree(first, table, copy_function=shutil.copy if is_copied else os.link)
+        first = table if is_copied else first
 
 
 def damage(root: Path, count: int) -> int:

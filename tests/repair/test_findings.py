@@ -11,6 +11,7 @@ import pytest
 
 import lanceyard
 from lanceyard.catalog.maintenance import Kind, Progress, RepairReport, Severity
+from lanceyard.storage.local import LocalStore
 from tests.crash.wreck import MODES, Shipyard, open_namespace, show, stream
 from tests.repair.damage import (
     CASES,
@@ -269,3 +270,17 @@ def test_a_declared_table_that_was_deregistered_keeps_its_reservation(
         location = str(place.relative_to(root))
         open_namespace(root, mode).register_table({"id": ["declared"], "location": location})
         assert show(root, mode) == before
+
+
+def test_what_somebody_holds_is_left_alone_however_old_it_is(yard: Shipyard) -> None:
+    with yard.copy("v2") as root:
+        orphan = next(damage for damage in DAMAGES if damage.name == "orphan")
+        orphan.make(root, "v2")
+        age(root)
+        there = files(root)
+        with LocalStore(str(root)).hold("0123abcd_ns$new"):
+            report = repair(root, "v2")
+        assert report.findings == ()
+        assert [finding.path for finding in report.busy] == ["0123abcd_ns$new"]
+        assert "left alone, in use: 0123abcd_ns$new" in str(report)
+        assert files(root) == there

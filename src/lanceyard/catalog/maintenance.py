@@ -192,6 +192,8 @@ class RepairReport:
     """What could not be mended, and why."""
     unchecked: tuple[tuple[str, Exception], ...] = ()
     """Tables that could not be looked at, and why."""
+    busy: tuple[Finding, ...] = ()
+    """What was left alone, because somebody turned out to be at work on it."""
     dry_run: bool = False
     """Whether nothing was changed."""
     tables: int = 0
@@ -205,6 +207,7 @@ class RepairReport:
         counts = Counter(finding.kind for finding in self.findings)
         lines += [f"{n:>6} of {kind.title}: {kind.action}" for kind, n in counts.items()]
         lines += [f"  could not be mended: {finding.path}: {why}" for finding, why in self.failures]
+        lines += [f"  left alone, in use: {finding.path}" for finding in self.busy]
         lines += [f"  could not be looked at: {path}: {why}" for path, why in self.unchecked]
         return "\n".join(lines)
 

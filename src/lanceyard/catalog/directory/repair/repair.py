@@ -11,7 +11,7 @@ from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.repair.directories import directory_cases
 from lanceyard.catalog.directory.repair.manifest import damage_cases, litter_cases
 from lanceyard.catalog.directory.repair.rows import doubled_cases, row_cases, shared_cases
-from lanceyard.catalog.directory.repair.site import Case, Site
+from lanceyard.catalog.directory.repair.site import BusyError, Case, Site
 from lanceyard.catalog.directory.repair.tables import table_cases
 from lanceyard.catalog.directory.repair.trash import TRASH
 from lanceyard.catalog.directory.states import VISIBLE, state_of
@@ -51,6 +51,7 @@ class Repair:
         self._progress = progress
         self._findings: list[Finding] = []
         self._failures: list[tuple[Finding, Exception]] = []
+        self._busy: list[Finding] = []
         self._unchecked: list[tuple[str, Exception]] = []
         self._tables = 0
 
@@ -67,6 +68,7 @@ class Repair:
             tuple(self._findings),
             tuple(self._failures),
             tuple(self._unchecked),
+            tuple(self._busy),
             dry_run=self._dry_run,
             tables=self._tables,
             emptied=emptied,
@@ -146,13 +148,15 @@ class Repair:
 
     def _settle(self, cases: Iterable[Case]) -> None:
         for case in cases:
-            self._findings.append(case.finding)
-            if self._dry_run:
-                continue
             try:
-                case.mend()
+                if not self._dry_run:
+                    case.mend()
+            except BusyError:
+                self._busy.append(case.finding)
+                continue
             except FAILURES as failure:
                 self._failures.append((case.finding, failure))
+            self._findings.append(case.finding)
 
 
 def _same_place(row: Row, before: Row | None) -> bool:

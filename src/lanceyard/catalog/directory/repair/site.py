@@ -16,6 +16,10 @@ from lanceyard.errors import ConcurrentModificationError
 from lanceyard.storage.base import Store
 
 
+class BusyError(Exception):
+    """Raised when somebody is at work on what is to be mended."""
+
+
 class Case(NamedTuple):
     """A finding, and how it is mended. Mending what has mended itself does nothing."""
 
@@ -60,16 +64,22 @@ class Site:
         return datetime.fromtimestamp(changed, UTC)
 
     def with_path(self, path: str, mend: Callable[[], None]) -> None:
-        """Mend a directory, unless somebody turns out to be at work on it."""
-        self.while_held(path, lambda: mend() if self.quiet_since(path) is not None else None)
+        """Mend a directory that nobody changes; `BusyError` if somebody turns out to do so."""
+
+        def mend_if_quiet() -> None:
+            if self.quiet_since(path) is None:
+                raise BusyError(path)
+            mend()
+
+        self.while_held(path, mend_if_quiet)
 
     def while_held(self, path: str, mend: Callable[[], None]) -> None:
-        """Mend something in a directory that others change, unless one of them holds it."""
+        """Mend something in a directory that others change; `BusyError` if one of them holds it."""
         try:
             with self.store.hold(path, 0.0):
                 mend()
-        except TimeoutError:
-            return
+        except TimeoutError as held:
+            raise BusyError(path) from held
 
     def commit(self, change: Change) -> None:
         """Change rows, if they are as they were when they were looked at."""
