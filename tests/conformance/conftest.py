@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from lance_namespace import CreateNamespaceRequest, DropNamespaceRequest
 
+from lanceyard.namespace.implementations import Namespace
+
 from .backends import Backend, selected
 from .kit import Catalog, matches
 
@@ -69,8 +71,11 @@ def root() -> Iterator[Path]:
     """The root directory of the catalog under test, gone after the case.
 
     Not a `tmp_path`: pytest keeps those of three runs, and removing them costs more than the kit.
+    A client's upkeep may be at work in it to the end.
     """
-    with tempfile.TemporaryDirectory(prefix="conformance-", dir=SCRATCH) as scratch:
+    with tempfile.TemporaryDirectory(
+        prefix="conformance-", dir=SCRATCH, ignore_cleanup_errors=True
+    ) as scratch:
         yield Path(scratch) / ROOT
 
 
@@ -84,6 +89,8 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Backend], Path]:
         client = backend.open(path)
         client.create_namespace(CreateNamespaceRequest(id=["seed"]))
         client.drop_namespace(DropNamespaceRequest(id=["seed"]))
+        if isinstance(client, Namespace):
+            client.close()  # or its upkeep would write while the seed is copied
         return path
 
     return made

@@ -8,6 +8,7 @@ from pathlib import Path
 import lance
 import pytest
 
+from lanceyard.catalog.directory.manifest import upkeep
 from lanceyard.errors import InternalError
 from tests.crash.wreck import Shipyard, open_namespace, show
 
@@ -19,6 +20,12 @@ cuts = pytest.mark.parametrize("kept", [0.0, 0.5, 0.99], ids=["empty", "half", "
 def root(yard: Shipyard, mode: str, tmp_path: Path) -> Path:
     """A catalog whose files are its own, to be written in place."""
     return Path(shutil.copytree(yard.original(mode), tmp_path / "root"))
+
+
+@pytest.fixture(autouse=True)
+def no_upkeep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version of its own would be torn instead."""
+    monkeypatch.setattr(upkeep, "PAUSE", 60.0)
 
 
 def versions(root: Path) -> list[Path]:

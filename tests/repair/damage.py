@@ -217,9 +217,11 @@ def shadowed_by_a_namespace(root: Path, mode: str) -> None:
 
 
 def shadowed_by_a_table(root: Path, mode: str) -> None:
-    open_namespace(root, mode).rename_table({"id": ["t"], "new_table_name": "moved"})
+    instance = open_namespace(root, mode)
+    instance.rename_table({"id": ["t"], "new_table_name": "moved"})
     shutil.rmtree(root / "t.lance")
-    open_namespace(root, mode).rename_table({"id": ["moved"], "new_table_name": "t"})
+    instance.rename_table({"id": ["moved"], "new_table_name": "t"})
+    instance.close()
     dataset(root / "t.lance", 9)
 
 
