@@ -57,26 +57,29 @@ def files(root: Path) -> dict[str, tuple[int, float]]:
     return found
 
 
+def find_and_mend(root: Path, mode: str, damage: Damage) -> None:
+    """Damage a catalog: a dry run finds it and changes nothing, a repair mends it for good."""
+    damage.make(root, mode)
+    age(root)
+    there = files(root)
+    found = repair(root, mode, dry_run=True)
+    assert kinds(found) == {damage.kind}
+    assert found.dry_run
+    assert files(root) == there
+
+    assert kinds(repair(root, mode)) == {damage.kind, *damage.also}
+    age(root)
+    assert kinds(repair(root, mode, dry_run=True)) == set()
+
+
 @pytest.mark.parametrize(("damage", "mode"), CASES, ids=IDS)
 def test_damage_is_found_mended_and_found_no_more(
     yard: Shipyard, damage: Damage, mode: str
 ) -> None:
     with yard.copy(mode) as root:
         before = show(root, mode)
-        damage.make(root, mode)
-        age(root)
-        there = files(root)
-
-        found = repair(root, mode, dry_run=True)
-        assert kinds(found) == {damage.kind}
-        assert found.dry_run
-        assert files(root) == there
-
-        mended = repair(root, mode)
-        assert kinds(mended) == {damage.kind, *damage.also}
+        find_and_mend(root, mode, damage)
         assert show(root, mode) == damage.after(before)
-        age(root)
-        assert kinds(repair(root, mode, dry_run=True)) == set()
 
 
 @pytest.mark.parametrize("mode", ["v2", "compat"])
@@ -86,19 +89,10 @@ def test_a_lost_manifest_is_built_again_from_the_directories(
 ) -> None:
     with yard.copy(mode) as root:
         before = show(root, mode)
-        loss.make(root, mode)
-        age(root)
-        there = files(root)
-
-        assert kinds(repair(root, mode, dry_run=True)) == {loss.kind}
-        assert files(root) == there
-
-        assert kinds(repair(root, mode)) == {loss.kind, *loss.also}
+        find_and_mend(root, mode, loss)
         after = show(root, mode)
         assert after.tables == before.tables
         assert after.namespaces.keys() == before.namespaces.keys()
-        age(root)
-        assert kinds(repair(root, mode, dry_run=True)) == set()
 
 
 @pytest.mark.parametrize("mode", ["v2", "compat"])

@@ -126,22 +126,11 @@ def without(world: World, deed: Deed) -> World:
 
 @rounds
 @modes
+@pytest.mark.parametrize("kind", [Ours, Reference])
 def test_after_kills_repair_leaves_no_orphan_and_touches_nothing_acknowledged(
-    tmp_path: Path, mode: str, kills: int, rounds: int
+    tmp_path: Path, mode: str, kills: int, rounds: int, kind: type[Ours]
 ) -> None:
-    campaign = Campaign(tmp_path, mode, Ours)
-    for _ in range(rounds):
-        for _ in range(kills):
-            campaign.kill_one()
-        check(campaign)
-
-
-@rounds
-@modes
-def test_after_kills_of_the_reference_repair_leaves_no_orphan_and_touches_nothing_acknowledged(
-    tmp_path: Path, mode: str, kills: int, rounds: int
-) -> None:
-    campaign = Campaign(tmp_path, mode, Reference)
+    campaign = Campaign(tmp_path, mode, kind)
     for _ in range(rounds):
         for _ in range(kills):
             campaign.kill_one()

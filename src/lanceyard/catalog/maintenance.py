@@ -264,7 +264,7 @@ class Maintenance(ABC):
 
     @abstractmethod
     def migrate(
-        self, *, dry_run: bool, progress: Callable[[Progress], None] | None = None
+        self, *, dry_run: bool, progress: Callable[[Progress], None] | None
     ) -> MigrationReport:
         """Take all tables that are found by their directories into the manifest."""
 
@@ -273,9 +273,9 @@ class Maintenance(ABC):
         self,
         *,
         dry_run: bool,
-        retention: timedelta = RETENTION,
-        unreferenced_for: timedelta = RETENTION,
-        progress: Callable[[Progress], None] | None = None,
+        retention: timedelta,
+        unreferenced_for: timedelta,
+        progress: Callable[[Progress], None] | None,
     ) -> RepairReport:
         """Find what is wrong and, unless `dry_run`, mend it.
 

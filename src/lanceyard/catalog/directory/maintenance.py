@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lanceyard.catalog.maintenance import (
-    RETENTION,
     Maintenance,
     MigrationReport,
     Progress,
@@ -41,7 +40,7 @@ class DirectoryMaintenance(Maintenance):
         return Manifest(self._store, window=self._settings.window, clock=self._clock)
 
     def migrate(
-        self, *, dry_run: bool, progress: Callable[[Progress], None] | None = None
+        self, *, dry_run: bool, progress: Callable[[Progress], None] | None
     ) -> MigrationReport:
         from lanceyard.catalog.directory.migration import Migration
 
@@ -55,9 +54,9 @@ class DirectoryMaintenance(Maintenance):
         self,
         *,
         dry_run: bool,
-        retention: timedelta = RETENTION,
-        unreferenced_for: timedelta = RETENTION,
-        progress: Callable[[Progress], None] | None = None,
+        retention: timedelta,
+        unreferenced_for: timedelta,
+        progress: Callable[[Progress], None] | None,
     ) -> RepairReport:
         from lanceyard.catalog.directory.repair import Repair, Site, Trash
 

@@ -117,17 +117,18 @@ class Contents:
         if not lost:
             return
         kept = dataset.count_rows() - sum(int(f.metadata.num_rows) for f in lost)
-        for version in self.versions():
-            if version < dataset.version:
-                before = dataset.checkout_version(version)
-                if not self.lacks(before):
-                    if before.count_rows() > kept:
-                        before.restore()  # type: ignore[no-untyped-call]
-                        return
-                    break
+        before = self._newest_complete_before(dataset)
+        if before is not None and before.count_rows() > kept:
+            before.restore()  # type: ignore[no-untyped-call]
+            return
         gone = [f.fragment_id for f in lost]
         operation = LanceOperation.Delete([], gone, "false")
         LanceDataset.commit(dataset, operation, read_version=dataset.version)
+
+    def _newest_complete_before(self, dataset: LanceDataset) -> LanceDataset | None:
+        older = (version for version in self.versions() if version < dataset.version)
+        opened = map(dataset.checkout_version, older)
+        return next((before for before in opened if not self.lacks(before)), None)
 
     def _references(self, dataset: LanceDataset) -> set[str]:
         """What a version refers to below its own directory; indexes are directories."""

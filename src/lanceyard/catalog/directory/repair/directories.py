@@ -54,12 +54,10 @@ def _named_cases(site: Site, path: str) -> Iterator[Case]:
     elif state is State.DEREGISTERED:
         owner = site.owners.get(path)
         if owner is not None and owner.object_id == layout.table_name(path, bare=site.bare):
-            by_row = site.store.get(f"{path}/{layout.DEREGISTERED}") == DEREGISTERING
-            yield from (
-                _found(site, Kind.UNFINISHED_CHANGE, path, _unhide)
-                if by_row
-                else _found(site, Kind.HALF_DEREGISTERED_TABLE, path, _delist)
-            )
+            if site.store.get(f"{path}/{layout.DEREGISTERED}") == DEREGISTERING:
+                yield from _found(site, Kind.UNFINISHED_CHANGE, path, _unhide)
+            else:
+                yield from _found(site, Kind.HALF_DEREGISTERED_TABLE, path, _delist)
         elif not is_listed and _holds_only(site, path, DROP_MARKERS):
             yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
     else:
@@ -116,8 +114,7 @@ def _found(
     """A case, if nobody was at work on the directory within the window."""
     since = site.quiet_since(path)
     if since is not None:
-        row = site.owners.get(path)
-        finding = Finding(kind, path, why, row.object_id if row else None, since)
+        finding = site.finding(kind, path, why, since)
         yield Case(finding, lambda: site.with_path(path, partial(mend, site, finding)))
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from lanceyard.catalog.changes import Change
 from lanceyard.catalog.directory.manifest import Manifest
 from lanceyard.catalog.directory.repair.trash import Trash
-from lanceyard.catalog.maintenance import Finding
+from lanceyard.catalog.maintenance import Finding, Kind
 from lanceyard.catalog.snapshot import Row, Snapshot
 from lanceyard.errors import ConcurrentModificationError
 from lanceyard.storage.base import Store
@@ -55,6 +55,11 @@ class Site:
         self.rows = Snapshot(self.manifest.read(lambda state: [*state.rows()]))
         self.rows.is_occupied("")  # indexed here, before threads ask
         self.owners = {row.location: row for row in self.rows.rows() if row.location}
+
+    def finding(self, kind: Kind, path: str, why: str, since: datetime | None) -> Finding:
+        """A finding about a directory, with the table whose row refers to it, if one does."""
+        row = self.owners.get(path)
+        return Finding(kind, path, why, row.object_id if row else None, since)
 
     def quiet_since(self, path: str) -> datetime | None:
         """When something at a path last changed; None if that is within the window."""

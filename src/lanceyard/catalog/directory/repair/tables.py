@@ -11,7 +11,7 @@ from lance import LanceDataset
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.repair.contents import Contents
 from lanceyard.catalog.directory.repair.site import Case, Site
-from lanceyard.catalog.maintenance import Finding, Kind
+from lanceyard.catalog.maintenance import Kind
 from lanceyard.storage.base import File
 
 
@@ -67,11 +67,10 @@ def _without_versions(site: Site, contents: Contents, files: list[File]) -> Iter
         orphans = [file for file in _unreferenced(site, files) if contents.can_be_orphan(file.path)]
         yield from _files_found(site, Kind.ORPHAN_FILES, path, orphans)
         return
-    row = site.owners.get(path)
     since = site.quiet_since(path)
-    if row is None or since is None:
+    if path not in site.owners or since is None:
         return
-    finding = Finding(Kind.MISSING_VERSIONS, path, "", row.object_id, since)
+    finding = site.finding(Kind.MISSING_VERSIONS, path, "", since)
 
     def declare_again() -> None:
         site.store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
@@ -87,9 +86,7 @@ def _missing_cases(site: Site, contents: Contents, dataset: LanceDataset) -> Ite
     since = site.quiet_since(contents.path) if missing else None
     if since is None:
         return
-    row = site.owners.get(contents.path)
-    why = f"{missing[0]} and {len(missing) - 1} more" if len(missing) > 1 else missing[0]
-    finding = Finding(Kind.MISSING_FILES, contents.path, why, row.object_id if row else None, since)
+    finding = site.finding(Kind.MISSING_FILES, contents.path, _some(missing), since)
     leave_out = partial(contents.leave_out, dataset)
     yield Case(finding, lambda: site.with_path(contents.path, leave_out))
 
@@ -106,13 +103,11 @@ def _files_found(site: Site, kind: Kind, path: str, files: list[File]) -> Iterat
     if not old:
         return
     names = [file.path.removeprefix(f"{path}/") for file in old]
-    row = site.owners.get(path)
-    finding = Finding(
-        kind,
-        path,
-        names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
-        row.object_id if row else None,
-        datetime.fromtimestamp(max(file.modified for file in old), UTC),
-    )
+    since = datetime.fromtimestamp(max(file.modified for file in old), UTC)
+    finding = site.finding(kind, path, _some(names), since)
     take = partial(site.trash.take_files, finding, [file.path for file in old])
     yield Case(finding, partial(site.while_held, path, take))
+
+
+def _some(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
