@@ -69,6 +69,8 @@ __all__ = [
     "storage_failure",
     "table_exists",
     "table_not_found",
+    "version_exists",
+    "version_not_found",
 ]
 
 
@@ -111,6 +113,21 @@ def table_not_found(identifier: Identifier) -> TableNotFoundError:
 def table_exists(identifier: Identifier, what: str = "it exists") -> TableAlreadyExistsError:
     """The error for a table whose name is taken; `what` says by what."""
     return TableAlreadyExistsError(f"cannot create table {identifier}: {what}")
+
+
+def version_not_found(identifier: Identifier, number: int) -> TableVersionNotFoundError:
+    """The error for a version that is not there."""
+    return TableVersionNotFoundError(f"table {identifier} has no version {number}")
+
+
+def version_exists(
+    identifier: Identifier, number: int, last: int
+) -> TableVersionAlreadyExistsError:
+    """The error for a version that somebody else committed, or that others have gone beyond."""
+    return TableVersionAlreadyExistsError(
+        f"table {identifier} is at version {last}, so version {number} cannot be created: "
+        "open it anew and try again"
+    )
 
 
 def protected(identifier: Identifier) -> InvalidTableStateError:

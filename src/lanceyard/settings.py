@@ -66,6 +66,8 @@ class DirectorySettings:
     """What an acknowledged write survives."""
     window: float = DEFAULT_WINDOW
     """Seconds before anything that another process might still need is removed."""
+    table_version_management: bool = False
+    """Keep the versions of tables in the manifest too, in a catalog that is new."""
     storage: Mapping[str, str] = field(default_factory=dict)
     """Options of the object store, by Lance's names."""
 
@@ -75,6 +77,8 @@ class DirectorySettings:
             raise InvalidInputError("manifest_enabled and dir_listing_enabled cannot both be false")
         if self.bare_directories and self.manifest_enabled:
             raise InvalidInputError("bare_directories=true needs manifest_enabled=false")
+        if self.table_version_management and not self.manifest_enabled:
+            raise InvalidInputError("table_version_management=true needs manifest_enabled=true")
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> Self:
@@ -146,6 +150,7 @@ PARSERS: dict[str, Callable[[str, str], object]] = {
     "bare_directories": parse_flag,
     "durability": parse_durability,
     "window": parse_seconds,
+    "table_version_management": parse_flag,
 }
 
 

@@ -7,21 +7,29 @@ import pytest
 from lanceyard import errors
 from lanceyard.catalog.changes import (
     CHANGES,
+    AddVersion,
     AdoptTables,
+    AdoptVersions,
     AlterProperties,
     Change,
     CreateNamespace,
     DiscardRow,
     DropNamespace,
     MoveTable,
+    Outcome,
+    PublishVersions,
     PutTable,
     RemoveTable,
+    RemoveVersions,
+    RequireLatest,
     RestoreParents,
     RewriteRow,
+    Together,
     from_json,
     refuse_overlap,
 )
-from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Draft, Edit, Row, Snapshot
+from lanceyard.catalog.ranges import Ranges
+from lanceyard.catalog.snapshot import NAMESPACE, TABLE, TABLE_VERSION, Draft, Edit, Row, Snapshot
 from lanceyard.identifier import Identifier
 
 PROTECTED = '{"protected": "true"}'
@@ -32,6 +40,7 @@ ROWS = {
         Row("ns$t", TABLE, "x/t", '{"k": "v"}'),
         Row("empty", NAMESPACE),
         Row("t", TABLE, "t.lance"),
+        *(Row(f"t${number}", TABLE_VERSION, None, "{}") for number in (1, 2, 3)),
         Row("locked", NAMESPACE),
         Row("locked$t", TABLE, "x/locked", PROTECTED),
         Row("strict", NAMESPACE, None, PROTECTED),
@@ -55,6 +64,12 @@ EXAMPLES: list[Change] = [
     RestoreParents("lost$t"),
     DiscardRow("t", "t.lance"),
     RewriteRow("t", "t.lance", "hash_t"),
+    AddVersion("t", "t.lance", 4, "{}"),
+    AdoptVersions("t", "t.lance", ((3, "{}"), (5, "{}"))),
+    PublishVersions("t", "t.lance", ((3, "{}"),)),
+    RemoveVersions("t", ((1, 3),), must_exist=True),
+    RequireLatest("t", 3),
+    Together("", (RemoveTable("t", "t.lance"), AddVersion("ns$t", "x/t", 1, "{}"))),
 ]
 
 
@@ -68,6 +83,16 @@ def test_a_change_reads_back_from_json(change: Change) -> None:
 
 
 REFUSED: list[tuple[Change, type[Exception]]] = [
+    (AddVersion("missing", "x", 1), errors.TableNotFoundError),
+    (AddVersion("t", "elsewhere", 4), errors.ConcurrentModificationError),
+    (AddVersion("t", "t.lance", 3), errors.TableVersionAlreadyExistsError),
+    (AddVersion("t", "t.lance", 5), errors.ConcurrentModificationError),
+    (AdoptVersions("missing", "x", ((1, "{}"),)), errors.TableNotFoundError),
+    (RemoveVersions("missing", ((1, 2),)), errors.TableNotFoundError),
+    (RemoveVersions("t", ((3, 5),), must_exist=True), errors.TableVersionNotFoundError),
+    (RequireLatest("t", 2), errors.ConcurrentModificationError),
+    (RequireLatest("missing", 1), errors.TableNotFoundError),
+    (Together("", (RemoveTable("t"), RequireLatest("t", 3))), errors.TableNotFoundError),
     (RestoreParents("t$a$b"), errors.NamespaceAlreadyExistsError),
     (DiscardRow("missing", "x"), errors.ConcurrentModificationError),
     (DiscardRow("t", "elsewhere"), errors.ConcurrentModificationError),
@@ -133,17 +158,17 @@ def test_a_replaced_namespace_loses_what_was_below(draft: Draft) -> None:
 
 def test_dropping_with_cascade_tells_which_tables_are_gone(draft: Draft) -> None:
     outcome = DropNamespace("ns", cascade=True).apply(draft)
-    assert outcome == (ROWS["ns"], (ROWS["ns$t"],))
+    assert outcome == Outcome(ROWS["ns"], (ROWS["ns$t"],))
     assert draft.edit.removed.keys() == {"ns", "ns$t"}
 
 
 def test_an_empty_namespace_is_dropped(draft: Draft) -> None:
-    assert DropNamespace("empty").apply(draft) == (ROWS["empty"], ())
+    assert DropNamespace("empty").apply(draft) == Outcome(ROWS["empty"])
 
 
 def test_a_new_table_has_no_predecessor(draft: Draft) -> None:
     outcome = PutTable("empty$t", "x/new", {"k": "v"}).apply(draft)
-    assert outcome == (Row("empty$t", TABLE, "x/new", '{"k": "v"}'), ())
+    assert outcome == Outcome(Row("empty$t", TABLE, "x/new", '{"k": "v"}'))
 
 
 def test_a_replaced_table_is_told_of(draft: Draft) -> None:
@@ -220,3 +245,47 @@ def test_a_hidden_row_can_be_discarded_and_rewritten() -> None:
     assert RewriteRow("a$t", "x", "y").apply(draft).row == hidden._replace(location="y")
     assert DiscardRow("a$t", "y").apply(draft).row == hidden._replace(location="y")
     assert draft.raw("a$t") is None
+
+
+def test_a_version_follows_the_latest(draft: Draft) -> None:
+    AddVersion("t", "t.lance", 4, "{}").apply(draft)
+    assert draft.versions("t") == Ranges([(1, 5)])
+    with pytest.raises(errors.TableVersionAlreadyExistsError):
+        AddVersion("t", "t.lance", 4, "{}").apply(draft)
+
+
+def test_the_first_version_of_a_table_may_have_any_number(draft: Draft) -> None:
+    AddVersion("ns$t", "x/t", 7, "{}").apply(draft)
+    assert draft.versions("ns$t") == Ranges([(7, 8)])
+
+
+def test_removed_versions_are_counted(draft: Draft) -> None:
+    assert RemoveVersions("t", ((1, 3), (9, 20))).apply(draft).deleted == 2
+    assert draft.versions("t") == Ranges([(3, 4)])
+
+
+def test_only_newer_versions_are_adopted(draft: Draft) -> None:
+    AdoptVersions("t", "t.lance", ((2, "{}"), (4, "{}"), (6, "{}"))).apply(draft)
+    assert draft.versions("t") == Ranges([(1, 5), (6, 7)])
+
+
+def test_versions_at_another_location_are_not_adopted(draft: Draft) -> None:
+    AdoptVersions("t", "elsewhere", ((4, "{}"),)).apply(draft)
+    assert draft.edit.is_empty
+
+
+def test_a_version_that_is_gone_is_not_published(draft: Draft) -> None:
+    PublishVersions("t", "t.lance", ((4, "{}"),)).apply(draft)
+    assert draft.edit.is_empty
+
+
+def test_together_tells_of_each_change(draft: Draft) -> None:
+    both = Together("", (RemoveVersions("t", ((1, 2),)), AddVersion("t", "t.lance", 4, "{}")))
+    assert [part.deleted for part in both.apply(draft).parts] == [1, 0]
+
+
+def test_conflicts_of_several_tables_are_told_in_one_error(draft: Draft) -> None:
+    AddVersion("ns$t", "x/t", 1, "{}").apply(draft)
+    late = (AddVersion("t", "t.lance", 3, "{}"), AddVersion("ns$t", "x/t", 1, "{}"))
+    with pytest.raises(errors.TableVersionAlreadyExistsError, match=r"'t', 'ns\$t'"):
+        Together("", late).apply(draft)

@@ -20,6 +20,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "bare_directories": ("false", False),
     "durability": ("os", Durability.OS),
     "window": ("2.5", 2.5),
+    "table_version_management": ("true", True),
 }
 BAD_VALUES = [
     ("root", ""),
@@ -31,6 +32,7 @@ BAD_VALUES = [
     ("window", "-1"),
     ("window", "inf"),
     ("window", "nan"),
+    ("table_version_management", "on"),
 ]
 NEAREST = [
     ("rooot", "root"),

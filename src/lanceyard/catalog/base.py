@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from lanceyard import errors
 from lanceyard.catalog.maintenance import Maintenance
+from lanceyard.catalog.versions import Step, TableVersion
 from lanceyard.identifier import Identifier
 
 PROTECTED = "protected"
@@ -21,6 +23,10 @@ class TableEntry:
     """The address under which pylance opens it."""
     properties: Mapping[str, str] | None
     """Its properties; None where the catalog keeps none and the Lance table's metadata decides."""
+    managed: bool = False
+    """Whether its writers commit through the catalog."""
+    version: int | None = None
+    """The latest version where the catalog keeps versions, 0 for none; else files decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,43 @@ class Page:
     """Start after this name, which need not exist."""
     limit: int | None = None
     """At most so many names; None for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPage:
+    """Which versions of a table are asked for."""
+
+    after: int | None = None
+    """Start after this number, in the order asked for."""
+    limit: int | None = None
+    """At most so many; None for all."""
+    descending: bool = True
+    """The latest first."""
+
+    def follows(self, number: int) -> bool:
+        """Whether a number comes after the start."""
+        if self.after is None:
+            return True
+        return number < self.after if self.descending else number > self.after
+
+
+class Versions(NamedTuple):
+    """A page of versions."""
+
+    found: list[TableVersion]
+    more: bool
+    """Whether there may be another page."""
+
+
+class Landed(NamedTuple):
+    """What a step of a batch came to."""
+
+    entry: TableEntry | None = None
+    """The table that was declared or deregistered."""
+    version: TableVersion | None = None
+    """The version that was created."""
+    deleted: int = 0
+    """How many versions were deleted."""
 
 
 class TableWriter(Protocol):
@@ -154,6 +197,24 @@ class Catalog(ABC):
     @abstractmethod
     def is_declared(self, entry: TableEntry) -> bool:
         """Whether a table was only declared: no data lies at its location."""
+
+    def list_versions(self, identifier: Identifier, page: VersionPage) -> Versions:
+        """The versions of a table whose versions the catalog keeps. Raises `TableNotFoundError`."""
+        raise errors.UnsupportedOperationError(f"{type(self).__name__} keeps no versions")
+
+    def find_version(self, identifier: Identifier, number: int) -> TableVersion:
+        """One version, published. Raises `TableVersionNotFoundError`."""
+        raise errors.UnsupportedOperationError(f"{type(self).__name__} keeps no versions")
+
+    def commit(self, steps: Sequence[Step]) -> list[Landed]:
+        """Carry out several steps, all or none, and say what each came to.
+
+        Raises what the first step that is refused would raise alone; a conflict names all tables
+        that were changed by others.
+        """
+        raise errors.UnsupportedOperationError(
+            "this catalog cannot commit several changes at once: it takes one with a manifest"
+        )
 
     def close(self) -> None:  # noqa: B027 - most have no background work
         """Finish background work. Using the catalog again is allowed."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from lanceyard import errors
 from lanceyard.catalog.base import altered, is_protected
+from lanceyard.catalog.ranges import Ranges
 from lanceyard.catalog.snapshot import (
     NAMESPACE,
     TABLE,
@@ -32,6 +33,10 @@ class Outcome(NamedTuple):
     """The row that is there now, or that was removed."""
     gone: tuple[Row, ...] = ()
     """Tables that no longer are in the catalog, whose files their caller may delete."""
+    deleted: int = 0
+    """How many versions were removed."""
+    parts: tuple[Outcome, ...] = ()
+    """What each of several changes did."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,8 @@ class PutTable(Change):
     replace: bool = False
     chosen: bool = False
     """The location was chosen by the caller, and may be somebody else's."""
+    versions: tuple[tuple[int, str], ...] = ()
+    """The versions that lie there, where versions are rows: number and metadata."""
 
     def depends_on(self) -> tuple[str, ...] | None:
         return None if self.replace or self.chosen else (self.object_id,)
@@ -128,8 +135,10 @@ class PutTable(Change):
             self._refuse_taken_location(draft)
         row = Row(self.object_id, TABLE, self.location, encode_properties(self.properties))
         if existing is not None:
-            draft.remove(existing)
+            _remove_table(draft, existing)
         draft.add(row)
+        for number, metadata in self.versions:
+            draft.add_version(self.object_id, number, metadata)
         return Outcome(row, () if existing is None else (existing,))
 
     def _refuse_taken_location(self, draft: Draft) -> None:
@@ -155,7 +164,7 @@ class RemoveTable(Change):
             raise errors.ConcurrentModificationError(f"table {self.identifier} was moved meanwhile")
         if not self.keep and is_protected(row.properties):
             raise errors.protected(self.identifier)
-        draft.remove(row)
+        _remove_table(draft, row)
         return Outcome(row, (row,))
 
 
@@ -178,7 +187,131 @@ class MoveTable(Change):
             raise errors.ConcurrentModificationError(f"table {self.identifier} was moved meanwhile")
         moved = row._replace(object_id=self.target, location=self.new_location or row.location)
         draft.replace(row, moved)
+        draft.move_versions(self.object_id, self.target)
         return Outcome(moved, (row,))
+
+
+@dataclass(frozen=True)
+class AddVersion(Change):
+    """Add the next version to a table, put-if-absent.
+
+    One that leaves a gap was built upon a manifest that was never committed here.
+    """
+
+    location: str = ""
+    number: int = 0
+    metadata: str = ""
+
+    def apply(self, draft: Draft) -> Outcome:
+        row = _require_table(draft, self.identifier)
+        if row.location != self.location:
+            raise errors.ConcurrentModificationError(f"table {self.identifier} was moved meanwhile")
+        last = draft.versions(self.object_id).last
+        if last is not None and self.number <= last:
+            raise errors.version_exists(self.identifier, self.number, last)
+        if last is not None and self.number > last + 1:
+            raise errors.ConcurrentModificationError(
+                f"table {self.identifier} is at version {last}, so version {self.number} builds "
+                "upon something that was written past the catalog: open it anew and try again"
+            )
+        return Outcome(draft.add_version(self.object_id, self.number, self.metadata))
+
+
+@dataclass(frozen=True)
+class AdoptVersions(Change):
+    """Add the versions that lie in a table's directory, as far as they are newer than its own."""
+
+    location: str = ""
+    versions: tuple[tuple[int, str], ...] = ()
+    """Number and metadata."""
+
+    def apply(self, draft: Draft) -> Outcome:
+        row = _require_table(draft, self.identifier)
+        last = draft.versions(self.object_id).last or 0
+        if row.location == self.location:
+            for number, metadata in self.versions:
+                if number > last:
+                    draft.add_version(self.object_id, number, metadata)
+        return Outcome(row)
+
+
+@dataclass(frozen=True)
+class PublishVersions(Change):
+    """Say that manifests have their final names now, of versions that are still there."""
+
+    location: str = ""
+    versions: tuple[tuple[int, str], ...] = ()
+    """Number and metadata."""
+
+    def apply(self, draft: Draft) -> Outcome:
+        row = draft.raw(self.object_id)
+        if row is not None and row.location == self.location:
+            for number, metadata in self.versions:
+                if draft.versions(self.object_id).has(number):
+                    draft.rewrite_version(self.object_id, number, metadata)
+        return Outcome(row)
+
+
+@dataclass(frozen=True)
+class RemoveVersions(Change):
+    """Remove versions of a table, as far as they are there."""
+
+    ranges: tuple[tuple[int, int], ...] = ()
+    must_exist: bool = False
+
+    def apply(self, draft: Draft) -> Outcome:
+        row = _require_table(draft, self.identifier)
+        wanted = Ranges(self.ranges)
+        missing = wanted.minus(draft.versions(self.object_id))
+        if self.must_exist and missing:
+            raise errors.version_not_found(self.identifier, missing[0][0])
+        return Outcome(row, deleted=draft.remove_versions(self.object_id, wanted))
+
+
+@dataclass(frozen=True)
+class RequireLatest(Change):
+    """Change nothing, and demand that a table's latest version still is a certain one."""
+
+    number: int = 0
+
+    def apply(self, draft: Draft) -> Outcome:
+        row = _require_table(draft, self.identifier)
+        last = draft.versions(self.object_id).last or 0
+        if last != self.number:
+            raise errors.ConcurrentModificationError(
+                f"table {self.identifier} is at version {last} now, not {self.number}"
+            )
+        return Outcome(row)
+
+
+@dataclass(frozen=True)
+class Together(Change):
+    """Several changes, all of them or none."""
+
+    changes: tuple[Change, ...] = ()
+
+    def apply(self, draft: Draft) -> Outcome:
+        trial = draft.copy()
+        parts: list[Outcome] = []
+        conflicts: dict[str, errors.ConcurrentModificationError] = {}
+        for change in self.changes:
+            try:
+                parts.append(change.apply(trial))
+            except errors.ConcurrentModificationError as conflict:
+                conflicts.setdefault(change.object_id, conflict)
+        if conflicts:
+            raise _as_one(conflicts)
+        draft.take(trial)
+        return Outcome(gone=tuple(row for part in parts for row in part.gone), parts=tuple(parts))
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "change": type(self).__name__,
+                "object_id": self.object_id,
+                "changes": [change.to_json() for change in self.changes],
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -243,7 +376,7 @@ class DiscardRow(Change):
         row = draft.raw(self.object_id)
         if row is None or row.location != self.location:
             raise errors.ConcurrentModificationError(f"{self.identifier} was changed meanwhile")
-        draft.remove(row)
+        _remove_table(draft, row)
         return Outcome(row, (row,))
 
 
@@ -276,17 +409,25 @@ CHANGES = {
         RestoreParents,
         DiscardRow,
         RewriteRow,
+        AddVersion,
+        AdoptVersions,
+        PublishVersions,
+        RemoveVersions,
+        RequireLatest,
+        Together,
     )
 }
+LISTS = ("unset", "tables", "versions", "ranges")
 
 
 def from_json(text: str) -> Change:
     """Read a change that another process wrote with `to_json`."""
     data: dict[str, Any] = json.loads(text)
-    if "unset" in data:
-        data["unset"] = tuple(data["unset"])
-    if "tables" in data:
-        data["tables"] = tuple(map(tuple, data["tables"]))
+    for name in LISTS:
+        if name in data:
+            data[name] = tuple(tuple(i) if isinstance(i, list) else i for i in data[name])
+    if "changes" in data:
+        data["changes"] = tuple(map(from_json, data["changes"]))
     return CHANGES[data.pop("change")](**data)
 
 
@@ -331,5 +472,22 @@ def _remove_tree(draft: Draft, top: Row) -> tuple[Row, ...]:
         if is_protected(row.properties):
             raise errors.protected(Identifier.from_object_id(row.object_id))
     for row in rows:
-        draft.remove(row)
+        _remove_table(draft, row)
     return tuple(row for row in rows if row.object_type == TABLE)
+
+
+def _remove_table(draft: Draft, row: Row) -> None:
+    """Remove the row of a table, or of a namespace, and those of its versions."""
+    draft.remove_versions(row.object_id, draft.versions(row.object_id))
+    draft.remove(row)
+
+
+def _as_one(
+    conflicts: Mapping[str, errors.ConcurrentModificationError],
+) -> errors.ConcurrentModificationError:
+    """One error for those of several tables; it names all of them."""
+    first = next(iter(conflicts.values()))
+    if len(conflicts) == 1:
+        return first
+    names = ", ".join(str(Identifier.from_object_id(table)) for table in conflicts)
+    return type(first)(f"tables {names} were changed by others; the first says: {first}")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right, insort
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from lanceyard.catalog.base import Page
+from lanceyard.catalog.ranges import NONE, Ranges
+from lanceyard.catalog.versions import split_version_id, version_id
 from lanceyard.identifier import DELIMITER
 
 NAMESPACE = "namespace"
 TABLE = "table"
+TABLE_VERSION = "table_version"
 
 
 class Row(NamedTuple):
@@ -36,6 +40,11 @@ class Row(NamedTuple):
             return {}
         return {k: v if isinstance(v, str) else json.dumps(v) for k, v in found.items()}
 
+    @property
+    def version(self) -> tuple[str, int] | None:
+        """The table and the number, if this is the row of a table's version."""
+        return split_version_id(self.object_id) if self.object_type == TABLE_VERSION else None
+
 
 def encode_properties(properties: Mapping[str, str]) -> str | None:
     """Properties as the metadata column holds them: JSON, or null when there are none."""
@@ -56,6 +65,15 @@ class Edit(NamedTuple):
     """Rows that come, by object id; a row in both, by `origin`, is rewritten in place."""
     origin: Mapping[str, str]
     """For an added row that carries on an old one (a rename, new properties): its old object id."""
+    gone: Mapping[str, Ranges] = MappingProxyType({})
+    """Versions that go, by the object id of their table: too many to be named one by one."""
+    moved: Mapping[str, str] = MappingProxyType({})
+    """Tables whose other versions go along with their table to a new object id."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it changes nothing."""
+        return not (self.removed or self.added or self.gone or self.moved)
 
 
 class Children:
@@ -77,6 +95,7 @@ class Snapshot:
     """One state of a catalog: rows by object id, sorted children by parent.
 
     Rows whose parent is missing (the reference writes such) are kept, and hidden from every read.
+    Of a table's versions the numbers are kept, and the row of the latest.
     """
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
@@ -86,18 +105,51 @@ class Snapshot:
         self._tables: list[str] | None = None
         self._locations: Counter[str] | None = None
         self._deep: set[str] = set()
+        self._versions: dict[str, Ranges] = {}
+        self._latest: dict[str, Row] = {}
+        numbers: defaultdict[str, list[int]] = defaultdict(list)
+        tops: defaultdict[str, int] = defaultdict(int)
         for row in rows:
-            if row.object_id not in self._rows:
+            version = row.version
+            if version is not None:
+                table, number = version
+                numbers[table].append(number)
+                if number >= tops[table]:
+                    tops[table] = number
+                    self._latest[table] = row
+            elif row.object_id not in self._rows:
                 self._rows[row.object_id] = row
                 names = self._names_beside(row)
                 if names is not None:
                     names.append(row.object_id.rpartition(DELIMITER)[2])
+        self._versions = {table: Ranges.of(found) for table, found in numbers.items()}
         for children in self._children.values():
             children.namespaces.sort()
             children.tables.sort()
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._rows) + sum(numbers.size for numbers in self._versions.values())
+
+    def versions(self, table: str) -> Ranges:
+        """The numbers of a table's versions."""
+        return self._versions.get(table, NONE)
+
+    def latest(self, table: str) -> Row | None:
+        """The row of a table's latest version; None if it was not read, or there is none."""
+        return self._latest.get(table)
+
+    def has_read(self, row: Row) -> None:
+        """Keep the row of a version that is the latest of its table."""
+        version = row.version
+        if version is not None and self.versions(version[0]).last == version[1]:
+            self._latest[version[0]] = row
+
+    def holds(self, row: Row) -> bool:
+        """Whether there is a row, hidden or not, of the same object id."""
+        version = row.version
+        if version is not None:
+            return self.versions(version[0]).has(version[1])
+        return row.object_id in self._rows
 
     def raw(self, object_id: str) -> Row | None:
         """A row, hidden or not."""
@@ -166,10 +218,39 @@ class Snapshot:
         """Move on to the state after an edit that was committed."""
         for row in edit.removed.values():
             self._remove(row)
+        for table, numbers in edit.gone.items():
+            self._forget(table, numbers)
+        moving = [
+            (target, self._versions.pop(table, NONE), self._latest.pop(table, None))
+            for table, target in edit.moved.items()
+        ]
+        for target, numbers, latest in moving:
+            self._versions[target] = numbers
+            if latest is not None and numbers.last is not None:
+                object_id = version_id(target, numbers.last)
+                self._latest[target] = latest._replace(object_id=object_id)
         for row in edit.added.values():
             self._add(row)
 
+    def _forget(self, table: str, numbers: Ranges) -> None:
+        kept = self.versions(table).minus(numbers)
+        if kept.last != self.versions(table).last:
+            self._latest.pop(table, None)
+        self._versions[table] = kept
+        if not kept:
+            del self._versions[table]
+
+    def _add_version(self, row: Row, table: str, number: int) -> None:
+        numbers = self.versions(table)
+        if number >= (numbers.last or 0):
+            self._latest[table] = row
+        self._versions[table] = numbers.with_range(number, number + 1)
+
     def _add(self, row: Row) -> None:
+        version = row.version
+        if version is not None:
+            self._add_version(row, *version)
+            return
         self._rows[row.object_id] = row
         names = self._names_beside(row)
         if names is not None:
@@ -182,6 +263,10 @@ class Snapshot:
                 self._deep.add(row.location)
 
     def _remove(self, row: Row) -> None:
+        version = row.version
+        if version is not None:
+            self._forget(version[0], Ranges.of([version[1]]))
+            return
         self._rows.pop(row.object_id, None)
         names = self._names_beside(row)
         if names is not None:
@@ -211,11 +296,90 @@ class Draft:
         self._removed: dict[str, Row] = {}
         self._added: dict[str, Row] = {}
         self._origin: dict[str, str] = {}
+        self._gone: dict[str, Ranges] = {}
+        self._moved: dict[str, str] = {}
+        self._numbers: dict[str, Ranges] = {}
+        self._written: dict[str, Ranges] = {}
+
+    def copy(self) -> Draft:
+        """A draft with the same edits, to try more on."""
+        other = Draft(self._base)
+        other.take(self)
+        return other
+
+    def take(self, other: Draft) -> None:
+        """Have the edits of another draft of the same snapshot instead of our own."""
+        self._removed, self._added = dict(other._removed), dict(other._added)
+        self._origin, self._gone = dict(other._origin), dict(other._gone)
+        self._moved, self._numbers = dict(other._moved), dict(other._numbers)
+        self._written = dict(other._written)
 
     @property
     def edit(self) -> Edit:
         """All edits so far as one."""
-        return Edit(self._removed, self._added, self._origin)
+        return Edit(self._removed, self._added, self._origin, self._gone, self._moved)
+
+    def versions(self, table: str) -> Ranges:
+        """The numbers of a table's versions."""
+        return self._numbers[table] if table in self._numbers else self._base.versions(table)
+
+    def add_version(self, table: str, number: int, metadata: str) -> Row:
+        """Add a version to a table."""
+        row = Row(version_id(table, number), TABLE_VERSION, None, metadata)
+        self._added[row.object_id] = row
+        self._numbers[table] = self.versions(table).with_range(number, number + 1)
+        self._written[table] = self._written.get(table, NONE).with_range(number, number + 1)
+        return row
+
+    def rewrite_version(self, table: str, number: int, metadata: str) -> None:
+        """Say something else of a version that was there before these edits.
+
+        It stays as it was if its table was moved by them; nothing depends on when it is done.
+        """
+        object_id = version_id(table, number)
+        if table in self._moved.values() or object_id in self._added:
+            return
+        row = Row(object_id, TABLE_VERSION, None, metadata)
+        self._removed[object_id] = self._added[object_id] = row
+        self._origin[object_id] = object_id
+
+    def remove_versions(self, table: str, numbers: Ranges) -> int:
+        """Remove versions of a table, and return how many there were."""
+        present = self.versions(table).common(numbers)
+        written = self._written.get(table, NONE).common(present)
+        for number in written.ascending():
+            del self._added[version_id(table, number)]
+        self._undo_rewrites(table, present)
+        before = present.minus(written)
+        if before:
+            source = self._source(table)
+            self._gone[source] = self._gone.get(source, NONE).union(before)
+        self._written[table] = self._written.get(table, NONE).minus(written)
+        self._numbers[table] = self.versions(table).minus(present)
+        return present.size
+
+    def move_versions(self, table: str, target: str) -> None:
+        """Let all versions of a table follow it to another object id."""
+        numbers, written = self.versions(table), self._written.pop(table, NONE)
+        for number in written.ascending():
+            row = self._added.pop(version_id(table, number))
+            object_id = version_id(target, number)
+            self._added[object_id] = row._replace(object_id=object_id)
+        self._undo_rewrites(table, numbers)
+        if numbers.minus(written):
+            self._moved[self._source(table)] = target
+        self._numbers[table], self._numbers[target] = NONE, numbers
+        self._written[target] = written
+
+    def _source(self, table: str) -> str:
+        """The object id under which the base has the versions of a table."""
+        return next((old for old, new in self._moved.items() if new == table), table)
+
+    def _undo_rewrites(self, table: str, numbers: Ranges) -> None:
+        for object_id in [i for i, origin in self._origin.items() if i == origin]:
+            version = self._added[object_id].version
+            if version is not None and version[0] == table and numbers.has(version[1]):
+                del self._added[object_id], self._origin[object_id], self._removed[object_id]
 
     def row(self, object_id: str) -> Row | None:
         """A row whose whole chain of parents exists."""
@@ -234,7 +398,9 @@ class Draft:
     def descendants(self, object_id: str) -> Iterator[Row]:
         """Every row below a namespace, however deep."""
         prefix = object_id + DELIMITER
-        yield from [r for r in self._added.values() if r.object_id.startswith(prefix)]
+        for row in list(self._added.values()):
+            if row.object_id.startswith(prefix) and row.object_type != TABLE_VERSION:
+                yield row
         for row in self._base.descendants(object_id):
             if row.object_id not in self._removed and row.object_id not in self._added:
                 yield row

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lanceyard import errors
-from lanceyard.catalog.base import TableEntry
+from lanceyard.catalog.base import Catalog, TableEntry
 from lanceyard.catalog.properties import PENDING, lance_properties
 from lanceyard.identifier import Identifier
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from lance import LanceDataset
 
 
-def open_table(
-    identifier: Identifier, entry: TableEntry, options: Mapping[str, str], **reference: Any
-) -> LanceDataset:
-    """Open a table, at a version or the latest.
+def open_table(catalog: Catalog, identifier: Identifier, entry: TableEntry) -> LanceDataset:
+    """Open the latest version of a table.
 
     Raises
     ------
@@ -33,8 +31,11 @@ def open_table(
     """
     import lance
 
+    if entry.version:
+        catalog.find_version(identifier, entry.version)  # so that its manifest is where it belongs
+    options = dict(catalog.storage_options) or None
     try:
-        return lance.dataset(entry.location, storage_options=dict(options) or None, **reference)
+        return lance.dataset(entry.location, version=entry.version or None, storage_options=options)
     except (ValueError, OSError) as cause:
         if errors.lacks_permission(cause):
             raise errors.PermissionDeniedError(
@@ -131,14 +132,14 @@ def _set_properties(dataset: LanceDataset, wanted: Mapping[str, str]) -> LanceDa
 
 
 def alter_metadata(
+    catalog: Catalog,
     identifier: Identifier,
     entry: TableEntry,
-    options: Mapping[str, str],
     put: Mapping[str, str],
     unset: Collection[str],
 ) -> Mapping[str, str]:
     """Put and unset properties in the metadata of a Lance table, where the catalog keeps none."""
-    dataset = open_table(identifier, entry, options)
+    dataset = open_table(catalog, identifier, entry)
     if PENDING in (dataset.schema.metadata or {}):
         dataset = _set_properties(dataset, lance_properties(dataset))
     updates: dict[str, str | None] = {**put, **dict.fromkeys(unset)}

@@ -54,6 +54,8 @@ def _plain(
 ) -> DescribeTableResponse:
     properties = None if entry.properties is None else dict(entry.properties)
     response = DescribeTableResponse(location=entry.location, properties=properties)
+    if entry.managed:
+        response.managed_versioning = True
     if request.with_table_uri:
         response.table_uri = entry.location
     if catalog.storage_options:
@@ -71,12 +73,14 @@ def _open(
     catalog: Catalog, identifier: Identifier, entry: TableEntry, request: DescribeTableRequest
 ) -> LanceDataset | None:
     try:
-        dataset = datasets.open_table(identifier, entry, catalog.storage_options)
+        dataset = datasets.open_table(catalog, identifier, entry)
     except errors.InvalidTableStateError:
         asked = request.version is not None or request.tag or request.branch
         if request.load_detailed_metadata or asked:
             raise
         return None  # only its properties were wanted, and what is no Lance table has none
+    if entry.version is not None and request.version is not None and request.branch is None:
+        catalog.find_version(identifier, request.version)
     return datasets.open_at(
         dataset, identifier, version=request.version, tag=request.tag, branch=request.branch
     )

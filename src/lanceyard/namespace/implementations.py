@@ -11,11 +11,12 @@ from lanceyard.errors import InvalidInputError
 from lanceyard.namespace.maintenance import MaintenanceOperations
 from lanceyard.namespace.namespaces import NamespaceOperations
 from lanceyard.namespace.tables import TableOperations
+from lanceyard.namespace.versions import VersionOperations
 from lanceyard.settings import ROOTS, DirectorySettings
 from lanceyard.storage.roots import absolute_root
 
 
-class Namespace(NamespaceOperations, TableOperations, MaintenanceOperations):
+class Namespace(NamespaceOperations, TableOperations, VersionOperations, MaintenanceOperations):
     """A catalog as the specification's `LanceNamespace`.
 
     Requests are its models or plain dicts. Errors are those of `lance_namespace.errors`, with the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from lance_namespace import LanceNamespace
@@ -11,6 +11,7 @@ from lance_namespace import LanceNamespace
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog
 from lanceyard.namespace.requests import ListOperationsResponse
+from lanceyard.namespace.threads import apart_from_lance
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -32,7 +33,7 @@ def tells_failures(method: Callable[_P, _R]) -> Callable[_P, _R]:
     @wraps(method)
     def carried_out(*args: _P.args, **named: _P.kwargs) -> _R:
         try:
-            return method(*args, **named)
+            return apart_from_lance(partial(method, *args, **named))
         except OSError as cause:
             raise errors.storage_failure(f"carrying out {name}", cause) from cause
 

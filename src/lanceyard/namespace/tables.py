@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from lance_namespace import (
@@ -87,11 +88,7 @@ class TableOperations(Operations):
         identifier = read_table_id(request.id)
         properties = request.properties or {}
         entry = self._catalog.declare_table(identifier, request.location, properties)
-        return DeclareTableResponse(
-            location=entry.location,
-            storage_options=self._options(),
-            properties=dict(entry.properties or {}),
-        )
+        return declared(entry, self._catalog.storage_options)
 
     @operation
     def create_table(self, request: CreateTableRequest, request_data: Any) -> CreateTableResponse:
@@ -168,11 +165,7 @@ class TableOperations(Operations):
         identifier = read_table_id(request.id)
         kept = self._lance_properties(identifier)
         entry = self._catalog.deregister_table(identifier)
-        return DeregisterTableResponse(
-            id=list(identifier),
-            location=entry.location,
-            properties=dict(kept if entry.properties is None else entry.properties),
-        )
+        return deregistered(identifier, entry, kept)
 
     @operation
     def drop_table(self, request: DropTableRequest) -> DropTableResponse:
@@ -209,7 +202,7 @@ class TableOperations(Operations):
         if properties is None:
             entry = self._catalog.describe_table(identifier)
             properties = datasets.alter_metadata(
-                identifier, entry, self._catalog.storage_options, request.put, request.unset
+                self._catalog, identifier, entry, request.put, request.unset
             )
         return AlterResponse(properties=dict(properties))
 
@@ -233,7 +226,7 @@ class TableOperations(Operations):
 
     def _kept(self, identifier: Identifier, entry: TableEntry) -> CreateTableResponse:
         """The answer for a table that exists already and is kept."""
-        dataset = datasets.open_table(identifier, entry, self._catalog.storage_options)
+        dataset = datasets.open_table(self._catalog, identifier, entry)
         return CreateTableResponse(
             location=entry.location,
             version=dataset.version,
@@ -249,7 +242,28 @@ class TableOperations(Operations):
             entry = self._catalog.describe_table(identifier)
             if entry.properties is not None or self._catalog.is_declared(entry):
                 return {}
-            dataset = datasets.open_table(identifier, entry, self._catalog.storage_options)
+            dataset = datasets.open_table(self._catalog, identifier, entry)
             return lance_properties(dataset)
         except (errors.TableNotFoundError, errors.InvalidTableStateError):
             return {}
+
+
+def declared(entry: TableEntry, options: Mapping[str, str]) -> DeclareTableResponse:
+    """The answer for a table that was declared."""
+    return DeclareTableResponse(
+        location=entry.location,
+        storage_options=dict(options) or None,
+        properties=dict(entry.properties or {}),
+        managed_versioning=entry.managed or None,
+    )
+
+
+def deregistered(
+    identifier: Identifier, entry: TableEntry, kept: Mapping[str, str] = MappingProxyType({})
+) -> DeregisterTableResponse:
+    """The answer for a table that was deregistered; `kept` is what its Lance metadata said."""
+    return DeregisterTableResponse(
+        id=list(identifier),
+        location=entry.location,
+        properties=dict(kept if entry.properties is None else entry.properties),
+    )

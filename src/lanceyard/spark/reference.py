@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
 from lanceyard import errors
@@ -20,6 +20,17 @@ Storage = tuple[tuple[str, str], ...]
 """Storage options, so that they can be a key."""
 
 
+class Managed(NamedTuple):
+    """A table whose versions are committed through its catalog."""
+
+    catalog: Storage
+    table: tuple[str, ...]
+
+    def for_pylance(self) -> dict[str, Any]:
+        """What makes pylance open, and commit to, the latest version by the catalog."""
+        return {"namespace_client": _connect(self.catalog), "table_id": list(self.table)}
+
+
 class Place(NamedTuple):
     """Where the data of a table lies."""
 
@@ -28,6 +39,8 @@ class Place(NamedTuple):
     is_empty: bool
     """It has no version yet: it was declared only, or nothing is there."""
     is_protected: bool = False
+    managed: Managed | None = None
+    """Through which catalog its versions are committed, where that is not by files alone."""
 
     @property
     def options(self) -> dict[str, str] | None:
@@ -96,6 +109,7 @@ class TableReference:
             tuple(sorted(storage.items())),
             is_empty=bool(found.is_only_declared),
             is_protected=is_protected(found.properties),
+            managed=Managed(self._key, self.table) if found.managed_versioning else None,
         )
 
     def require(self) -> Place:
@@ -134,7 +148,11 @@ class TableReference:
             )
 
     def _namespace(self) -> Namespace:
-        return _connect(tuple(sorted(self.catalog.items())))
+        return _connect(self._key)
+
+    @property
+    def _key(self) -> Storage:
+        return tuple(sorted(self.catalog.items()))
 
 
 @lru_cache(maxsize=8)
@@ -175,4 +193,6 @@ def open_table(place: Place, version: int | None = None) -> LanceDataset:
     """A version of a table, by default the newest."""
     import lance
 
+    if place.managed is not None and version is None:
+        return lance.dataset(storage_options=place.options, **place.managed.for_pylance())
     return lance.dataset(place.location, version=version, storage_options=place.options)

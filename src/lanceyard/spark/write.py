@@ -289,8 +289,11 @@ def land(
 
     base = 0 if isinstance(target, str) else int(target.version)
     transaction = Transaction(base, operation, str(uuid.uuid4()), properties)
+    through: dict[str, Any] = {}
+    if place.managed is not None:
+        through = {**place.managed.for_pylance(), "namespace_client_managed_versioning": True}
     return LanceDataset.commit(
-        target, transaction, max_retries=retries, storage_options=place.options
+        target, transaction, max_retries=retries, storage_options=place.options, **through
     )
 
 

@@ -28,6 +28,16 @@ class File(NamedTuple):
     """When it was last written, in seconds since the epoch."""
 
 
+class Stat(NamedTuple):
+    """What a store says of one file."""
+
+    size: int
+    modified: float
+    """When it was last written, in seconds since the epoch."""
+    e_tag: str | None
+    """As Lance's object store tells it."""
+
+
 class Store(ABC):
     """Small files below a root.
 
@@ -56,6 +66,14 @@ class Store(ABC):
     @abstractmethod
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """Create a file; False, and nothing changes, if one is there."""
+
+    @abstractmethod
+    def copy_if_absent(self, source: str, target: str) -> bool:
+        """Let a file, which nobody writes to any more, appear under another name too.
+
+        False, and nothing changes, if a file has that name. Raises `FileNotFoundError` if there is
+        no source.
+        """
 
     @abstractmethod
     def get(self, path: str) -> bytes | None:
@@ -135,5 +153,10 @@ class Store(ABC):
         return None
 
     @abstractmethod
+    def stat(self, path: str) -> Stat | None:
+        """Size, time and ETag of a file; None if there is none."""
+
     def modified(self, path: str) -> float | None:
         """When a file was last written, in seconds since the epoch; None if there is none."""
+        found = self.stat(path)
+        return None if found is None else found.modified

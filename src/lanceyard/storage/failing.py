@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Any, TypeVar
 
-from lanceyard.storage.base import PATIENCE, Entry, File, Store
+from lanceyard.storage.base import PATIENCE, Entry, File, Stat, Store
 
 _R = TypeVar("_R")
 
@@ -56,6 +56,9 @@ class FailingStore(Store):
     def put_if_absent(self, path: str, data: bytes) -> bool:
         return self._call(self._inner.put_if_absent, path, data)
 
+    def copy_if_absent(self, source: str, target: str) -> bool:
+        return self._call(self._inner.copy_if_absent, source, target)
+
     def get(self, path: str) -> bytes | None:
         return self._call(self._inner.get, path)
 
@@ -101,8 +104,8 @@ class FailingStore(Store):
     def local_path(self, path: str) -> str | None:
         return self._inner.local_path(path)
 
-    def modified(self, path: str) -> float | None:
-        return self._call(self._inner.modified, path)
+    def stat(self, path: str) -> Stat | None:
+        return self._call(self._inner.stat, path)
 
     def _call(self, call: Callable[..., _R], *args: Any, **named: Any) -> _R:
         self.calls += 1

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from lanceyard.settings import Durability
-from lanceyard.storage.base import PATIENCE, Entry, File, Store
+from lanceyard.storage.base import PATIENCE, Entry, File, Stat, Store
 
 REMOVALS = 10
 LOCK_PAUSE = 0.001
@@ -62,6 +62,21 @@ class LocalStore(Store):
         finally:
             os.close(handle)
         self._sync_directories(folder)
+        return True
+
+    def copy_if_absent(self, source: str, target: str) -> bool:
+        try:
+            os.link(self._prefix + source, self._prefix + target)
+        except FileExistsError:
+            return False
+        except FileNotFoundError:
+            raise
+        except OSError:  # no hard links here
+            data = self.get(source)
+            if data is None:
+                raise FileNotFoundError(errno.ENOENT, "is gone", source) from None
+            return self.put_if_absent(target, data)
+        self.sync(os.path.dirname(target))
         return True
 
     def get(self, path: str) -> bytes | None:
@@ -203,11 +218,13 @@ class LocalStore(Store):
     def local_path(self, path: str) -> str:
         return self.location(path)
 
-    def modified(self, path: str) -> float | None:
+    def stat(self, path: str) -> Stat | None:
         try:
-            return os.stat(self._prefix + path).st_mtime
+            found = os.stat(self._prefix + path)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        e_tag = f'"{found.st_ino:x}-{found.st_mtime_ns // 1000:x}-{found.st_size:x}"'
+        return Stat(found.st_size, found.st_mtime, e_tag)
 
     def _sync_directories(self, folder: str) -> None:
         """Make a new entry durable: its folder, and those above that may be new as well."""

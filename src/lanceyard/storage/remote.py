@@ -14,7 +14,7 @@ from obstore import exceptions
 from obstore.store import from_url
 
 from lanceyard.errors import InvalidInputError
-from lanceyard.storage.base import Entry, File, Store
+from lanceyard.storage.base import Entry, File, Stat, Store
 
 # obstore panics when it meets these inside `config`: they belong to the HTTP client.
 CLIENT_OPTIONS = {
@@ -66,6 +66,13 @@ class RemoteStore(Store):
         except FileExistsError:
             return False
         return True
+
+    def copy_if_absent(self, source: str, target: str) -> bool:
+        # Not every store can copy on that condition; manifests are small.
+        data = self.get(source)
+        if data is None:
+            raise FileNotFoundError(errno.ENOENT, "is gone", source)
+        return self.put_if_absent(target, data)
 
     def get(self, path: str) -> bytes | None:
         try:
@@ -142,12 +149,13 @@ class RemoteStore(Store):
     def sync_tree(self, path: str) -> None:
         """Nothing to do: an object store answers a write once it is durable."""
 
-    def modified(self, path: str) -> float | None:
+    def stat(self, path: str) -> Stat | None:
         try:
             with os_errors(path):
-                return obstore.head(self._store, path)["last_modified"].timestamp()
+                found = obstore.head(self._store, path)
         except FileNotFoundError:
             return None
+        return Stat(found["size"], found["last_modified"].timestamp(), found["e_tag"])
 
     def _below(self, path: str) -> list[str]:
         return [file.path for file in self.files(path)]

@@ -30,6 +30,11 @@ def open_store(settings: DirectorySettings) -> Store:
     return RemoteStore(root, settings.storage)
 
 
+def object_path(location: str) -> str:
+    """A location inside its bucket, or file system, as Lance hands paths of manifests around."""
+    return (urlsplit(location).path if SCHEME.match(location) else location).lstrip("/")
+
+
 def absolute_root(root: str) -> str:
     """A root that means the same in every process."""
     return root if SCHEME.match(root) else os.path.abspath(root)

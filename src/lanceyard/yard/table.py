@@ -82,7 +82,7 @@ class Table:
                 "or create it"
             )
         try:
-            return lance.dataset(described.location, storage_options=described.storage_options)
+            return lance.dataset(**self._address(described))
         except (ValueError, OSError) as cause:
             raise errors.InvalidTableStateError(
                 f"table {self._identifier} cannot be opened: {cause}"
@@ -94,19 +94,27 @@ class Table:
     def _describe(self, **asked: bool) -> Any:
         return self._namespace.describe_table({"id": list(self._identifier), **asked})  # type: ignore[arg-type]
 
+    def _address(self, described: Any) -> dict[str, Any]:
+        """How pylance opens the table: by its place, or through the catalog that keeps versions."""
+        options = {"storage_options": described.storage_options}
+        if described.managed_versioning:
+            return {
+                "namespace_client": self._namespace,
+                "table_id": list(self._identifier),
+                **options,
+            }
+        return {"uri": described.location, **options}
+
     def _write(self, data: Any, mode: str) -> Table:
         import lance
 
         described = self._describe(check_declared=True)
-        mode = "create" if described.is_only_declared else mode
+        if described.is_only_declared:
+            # Where pylance goes through the catalog, `create` would declare the table again.
+            mode = "overwrite" if described.managed_versioning else "create"
         stream = fit_data(data, self.schema) if mode == "append" else read_data(data)
         try:
-            lance.write_dataset(
-                stream,
-                described.location,
-                mode=mode,
-                storage_options=described.storage_options,
-            )
+            lance.write_dataset(stream, mode=mode, **self._address(described))
         except (ValueError, OSError) as cause:
             raise errors.InvalidInputError(
                 f"cannot {mode} to table {self._identifier}: {cause}"

@@ -42,5 +42,11 @@ def _with_manifest(
     from lanceyard.catalog.directory.hashed import HashedCatalog
     from lanceyard.catalog.directory.manifest import Manifest
 
-    hashed = HashedCatalog(store, Manifest(store, window=settings.window, clock=clock))
+    manifest = Manifest(
+        store,
+        window=settings.window,
+        clock=clock,
+        manage_versions=settings.table_version_management,
+    )
+    hashed = HashedCatalog(store, manifest, clock)
     return CompatibleCatalog(store, hashed, listing) if settings.dir_listing_enabled else hashed

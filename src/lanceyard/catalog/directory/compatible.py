@@ -5,18 +5,28 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from lanceyard import errors
-from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter, is_protected
+from lanceyard.catalog.base import (
+    Catalog,
+    Landed,
+    Page,
+    TableEntry,
+    TableWriter,
+    VersionPage,
+    Versions,
+    is_protected,
+)
 from lanceyard.catalog.changes import MoveTable, RemoveTable, refuse_overlap
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.hashed import HashedCatalog
 from lanceyard.catalog.directory.listing import ListingCatalog
 from lanceyard.catalog.directory.states import GONE, TOMBSTONE, VISIBLE, State
 from lanceyard.catalog.snapshot import TABLE, Row, Snapshot
+from lanceyard.catalog.versions import Declare, Step, TableVersion
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
 
@@ -94,7 +104,8 @@ class CompatibleCatalog(Catalog):
             free = self._free_path(identifier, own)
             if free is None:
                 return self._hashed.declare_table(identifier, None, properties)
-            entry = self._hashed.declare_at(identifier, free, properties, chosen=False)
+            with self._hashed.reserved(identifier, free, chosen=False):
+                entry = self._hashed.put(identifier, free, properties)
             self._require_visible(identifier, free)
             return entry
 
@@ -238,6 +249,18 @@ class CompatibleCatalog(Catalog):
     def is_declared(self, entry: TableEntry) -> bool:
         return self._hashed.is_declared(entry)
 
+    def list_versions(self, identifier: Identifier, page: VersionPage) -> Versions:
+        return self._hashed.list_versions(identifier, page)
+
+    def find_version(self, identifier: Identifier, number: int) -> TableVersion:
+        return self._hashed.find_version(identifier, number)
+
+    def commit(self, steps: Sequence[Step]) -> list[Landed]:
+        for step in steps:
+            if isinstance(step, Declare) and self._unlisted_path(step.identifier) is not None:
+                raise errors.table_exists(step.identifier)
+        return self._hashed.commit(steps)
+
     def close(self) -> None:
         self._hashed.close()
 
@@ -308,8 +331,13 @@ class CompatibleCatalog(Catalog):
             self._store.delete_tree(below) if entry.is_directory else self._store.delete(below)
 
     def _own_path(self, identifier: Identifier) -> str | None:
-        """The directory that V1 gives a root table; None below other namespaces."""
-        return self._listing.path(identifier) if len(identifier) == 1 else None
+        """The directory that V1 gives a root table; None below other namespaces.
+
+        Where versions are rows, only rows tell of tables.
+        """
+        if len(identifier) != 1 or self._hashed.manages_versions():
+            return None
+        return self._listing.path(identifier)
 
     def _unlisted_path(self, identifier: Identifier) -> str | None:
         """The directory of a root table that is visible and that no row speaks of."""
@@ -320,6 +348,8 @@ class CompatibleCatalog(Catalog):
 
     def _unlisted(self, after: str | None) -> Iterator[str]:
         """The names of root tables that only their directories tell of, sorted."""
+        if self._hashed.manages_versions():
+            return iter(())
         paths = {name: layout.named_directory(name) for name in self._listing.names(after)}
         unlisted = self._hashed.manifest.read(
             lambda state: [name for name, path in paths.items() if _is_unlisted(state, path)]

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from lanceyard import errors
-from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter, is_protected
+from lanceyard.catalog.base import (
+    Catalog,
+    Landed,
+    Page,
+    TableEntry,
+    TableWriter,
+    VersionPage,
+    Versions,
+    is_protected,
+)
 from lanceyard.catalog.changes import (
     AlterProperties,
     CreateNamespace,
@@ -17,9 +27,14 @@ from lanceyard.catalog.changes import (
     RemoveTable,
 )
 from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.batch import Batch
 from lanceyard.catalog.directory.manifest import Manifest
+from lanceyard.catalog.directory.manifest.table import Management
 from lanceyard.catalog.directory.states import DEREGISTERING
+from lanceyard.catalog.directory.versions import ManagedVersions
+from lanceyard.catalog.ranges import NONE, Ranges
 from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row
+from lanceyard.catalog.versions import Step, TableVersion
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
 
@@ -33,10 +48,13 @@ class HashedCatalog(Catalog):
     last. So what a crash leaves behind is never in the catalog.
     """
 
-    def __init__(self, store: Store, manifest: Manifest) -> None:
+    def __init__(
+        self, store: Store, manifest: Manifest, clock: Callable[[], float] = time.time
+    ) -> None:
         """Keep the tables of a root by its manifest."""
         self._store = store
         self.manifest = manifest
+        self.versions = ManagedVersions(store, manifest, clock)
         self.storage_options = store.options
 
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
@@ -81,31 +99,76 @@ class HashedCatalog(Catalog):
         return self._alter(identifier, NAMESPACE, put, unset)
 
     def describe_table(self, identifier: Identifier) -> TableEntry:
-        row = self.manifest.find(identifier)
+        row, management, numbers = self._table(identifier)
+        version = None if numbers is None else numbers.last or 0
+        return self._entry(identifier, row, management, version)
+
+    def entry(self, identifier: Identifier, row: Row) -> TableEntry:
+        """What the row of a table says that was just written: nothing here may fail."""
+        return self._entry(identifier, row, self.manifest.held_management, None)
+
+    def _entry(
+        self, identifier: Identifier, row: Row, management: Management, version: int | None
+    ) -> TableEntry:
+        """What a row says of a table, if its location can be trusted."""
+        path = layout.checked_path(row.location, identifier)
+        managed = management is not Management.OFF
+        return TableEntry(self._store.location(path), row.properties, managed, version)
+
+    def _table(self, identifier: Identifier) -> tuple[Row, Management, Ranges | None]:
+        """The row of a table, and its versions if those are rows."""
+        row, management, numbers = self.manifest.look_up(identifier)
         if row is None or row.object_type != TABLE:
             self.describe_namespace(identifier.parent)
             raise errors.table_not_found(identifier)
-        return self.entry(identifier, row)
+        if numbers is not None and not numbers and self._has_data(row):
+            # Written past the catalog into a declared table, or before versions became rows.
+            self.versions.adopt([row])
+            numbers = self.manifest.look_up(identifier).versions
+        return row, management, numbers
 
-    def entry(self, identifier: Identifier, row: Row) -> TableEntry:
-        """What a row says of a table, if its location can be trusted."""
-        path = layout.checked_path(row.location, identifier)
-        return TableEntry(self._store.location(path), row.properties)
+    def list_versions(self, identifier: Identifier, page: VersionPage) -> Versions:
+        row, _, numbers = self._table(identifier)
+        return self.versions.page(row, numbers or NONE, page)
+
+    def find_version(self, identifier: Identifier, number: int) -> TableVersion:
+        row, _, numbers = self._table(identifier)
+        if numbers is None or not numbers.has(number):
+            raise errors.version_not_found(identifier, number)
+        return self.versions.find(row, number)
+
+    def commit(self, steps: Sequence[Step]) -> list[Landed]:
+        return Batch(self, steps).commit()
+
+    def manages_versions(self) -> bool:
+        """Whether the versions of tables are rows."""
+        return self.manifest.management() is Management.ON
 
     def declare_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
-        chosen = location is not None
-        path = layout.hashed_directory(identifier)
-        if location is not None:
-            path = layout.table_path(self._store, location)
-        with layout.holding(self._store, identifier, path):
-            return self.declare_at(identifier, path, properties, chosen=chosen)
+        path, chosen = self.place(identifier, location)
+        with self.reserving(identifier, path, chosen=chosen):
+            return self.put(identifier, path, properties, chosen=chosen)
 
-    def declare_at(
-        self, identifier: Identifier, path: str, properties: Mapping[str, str], *, chosen: bool
-    ) -> TableEntry:
-        """Reserve a directory, which the caller holds, and add the row."""
+    def place(self, identifier: Identifier, location: str | None) -> tuple[str, bool]:
+        """The directory of a new table, and whether its caller chose it."""
+        if location is None:
+            return layout.hashed_directory(identifier), False
+        return layout.table_path(self._store, location), True
+
+    @contextlib.contextmanager
+    def reserving(self, identifier: Identifier, path: str, *, chosen: bool) -> Iterator[None]:
+        """Reserve a directory for a row that is about to be added, unless that is refused."""
+        with (
+            layout.holding(self._store, identifier, path),
+            self.reserved(identifier, path, chosen=chosen),
+        ):
+            yield
+
+    @contextlib.contextmanager
+    def reserved(self, identifier: Identifier, path: str, *, chosen: bool) -> Iterator[None]:
+        """Reserve a directory that the caller holds."""
         self.refuse(identifier)
         if chosen and self.is_occupied(path):
             raise errors.InvalidInputError(f"location {path!r} overlaps that of another table")
@@ -113,7 +176,7 @@ class HashedCatalog(Catalog):
         if not reserved and not chosen:
             raise errors.table_exists(identifier, "another writer was faster")
         try:
-            return self.put(identifier, path, properties, chosen=chosen)
+            yield
         except errors.UnknownOutcomeError:
             raise
         except errors.LanceNamespaceError:
@@ -160,13 +223,13 @@ class HashedCatalog(Catalog):
         if not self._store.has_file(path):
             self.refuse(identifier, replace=replace)
             raise errors.InvalidInputError(f"nothing lies at location {location!r}")
-        change = PutTable(identifier.object_id, path, dict(properties), replace, chosen=True)
+        change = self._put(identifier, path, properties, replace=replace, chosen=True)
         before = self._path(identifier) if replace else None
         # The directory of another name stays hidden from those who know only directories.
         shows = layout.table_name(path) in (None, identifier.object_id)
         if shows and self._store.exists(f"{path}/{layout.DEREGISTERED}"):
             layout.mark(self._store, path, DEREGISTERING)
-        with self._hiding(before if before != path else None):
+        with self.hiding(before if before != path else None):
             row = self.manifest.commit(change).row
         if shows:
             layout.show(self._store, path)
@@ -175,7 +238,7 @@ class HashedCatalog(Catalog):
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
         path = self._path(identifier)
-        with self._hiding(path):
+        with self.hiding(path):
             row = self.manifest.commit(RemoveTable(identifier.object_id, path, keep=True)).row
         assert row is not None
         return self.entry(identifier, row)
@@ -186,7 +249,7 @@ class HashedCatalog(Catalog):
         return row.location if row is not None and row.object_type == TABLE else None
 
     @contextlib.contextmanager
-    def _hiding(self, path: str | None) -> Iterator[None]:
+    def hiding(self, path: str | None) -> Iterator[None]:
         """Mark a directory whose row is about to go, or it would look like a leftover."""
         if path is None or not layout.is_safe(path) or not self._store.exists(path):
             yield
@@ -209,6 +272,7 @@ class HashedCatalog(Catalog):
         return TableEntry(location, outcome.row.properties)
 
     def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
+        self.versions.flush()
         row = self.manifest.commit(MoveTable(identifier.object_id, target.object_id)).row
         assert row is not None
         return self.entry(target, row)
@@ -219,6 +283,8 @@ class HashedCatalog(Catalog):
         return self._alter(identifier, TABLE, put, unset)
 
     def is_declared(self, entry: TableEntry) -> bool:
+        if entry.version is not None:
+            return entry.version == 0
         path = self._store.relative(entry.location) or ""
         return layout.is_declared(self._store, path)
 
@@ -235,7 +301,7 @@ class HashedCatalog(Catalog):
         chosen: bool = False,
     ) -> TableEntry:
         """Add the row of a table whose storage is there, and delete what it replaces."""
-        change = PutTable(identifier.object_id, path, dict(properties), replace, chosen)
+        change = self._put(identifier, path, properties, replace=replace, chosen=chosen)
         before = self.manifest.find(identifier) if replace else None
         if before is not None and before.location != path:
             self._unmark([before])
@@ -244,6 +310,26 @@ class HashedCatalog(Catalog):
         self._delete_all(row for row in outcome.gone if row.location != path)
         assert outcome.row is not None
         return self.entry(identifier, outcome.row)
+
+    def _put(
+        self,
+        identifier: Identifier,
+        path: str,
+        properties: Mapping[str, str],
+        *,
+        replace: bool,
+        chosen: bool,
+    ) -> PutTable:
+        """The change that adds a table with what lies at its location."""
+        versions = self.versions.lying_at(path) if self.manages_versions() else ()
+        return PutTable(identifier.object_id, path, dict(properties), replace, chosen, versions)
+
+    def after_commit(self, work: Callable[[], object]) -> None:
+        """Do what a change that has landed leaves to do; what fails is left to the next reader."""
+        try:
+            work()
+        except OSError as failure:
+            LOGGER.warning("a commit has landed, and is to be carried on later: %s", failure)
 
     def fill(
         self,
@@ -273,7 +359,17 @@ class HashedCatalog(Catalog):
                 with contextlib.suppress(errors.LanceNamespaceError):
                     self._alter(identifier, TABLE, before, properties.keys() - before.keys())
             raise
-        return self.entry(identifier, self._require_at(identifier, path))
+        row = self._require_at(identifier, path)
+        if self.manages_versions():
+            self.versions.adopt([row])
+            self._require_own_content(identifier, row)
+        return self.describe_table(identifier)
+
+    def _require_own_content(self, identifier: Identifier, row: Row) -> None:
+        """Refuse if another writer committed a first version to a table while we filled it."""
+        first = next(self.versions.read(row, [1]), None)
+        if first is not None and first.staged_as is not None:
+            raise errors.table_exists(identifier, "another writer was faster")
 
     def _require_at(self, identifier: Identifier, path: str) -> Row:
         """The row of a table that is being filled, unless it was dropped or moved meanwhile.
@@ -311,9 +407,17 @@ class HashedCatalog(Catalog):
         elif is_protected(row.properties):
             raise errors.protected(identifier)
 
-    def _row_is_declared(self, row: Row) -> bool:
+    def _has_data(self, row: Row) -> bool:
         safe = row.location is not None and layout.is_safe(row.location)
-        return safe and layout.is_declared(self._store, row.location or "")
+        return safe and layout.has_data(self._store, row.location or "")
+
+    def _row_is_declared(self, row: Row) -> bool:
+        if row.location is None or not layout.is_safe(row.location):
+            return False
+        has_versions = self.manages_versions() and self.manifest.read(
+            lambda state: bool(state.versions(row.object_id))
+        )
+        return not has_versions and layout.is_declared(self._store, row.location)
 
     def _alter(
         self,

@@ -11,17 +11,18 @@ import uuid
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from lanceyard.catalog.changes import Change, Outcome
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.group import Group, Ticket
 from lanceyard.catalog.directory.manifest.relay import Relay
-from lanceyard.catalog.directory.manifest.table import ConflictError, ManifestTable
+from lanceyard.catalog.directory.manifest.table import ConflictError, Management, ManifestTable
 from lanceyard.catalog.directory.manifest.upkeep import Upkeep
-from lanceyard.catalog.directory.manifest.versions import VersionFiles
 from lanceyard.catalog.directory.manifest.view import View
+from lanceyard.catalog.ranges import Ranges
 from lanceyard.catalog.snapshot import Draft, Edit, Row, Snapshot
+from lanceyard.catalog.version_files import VersionFiles
 from lanceyard.errors import (
     ConcurrentModificationError,
     InternalError,
@@ -41,6 +42,16 @@ FOREIGN_ROW = 4e-6
 _A = TypeVar("_A")
 
 
+class Found(NamedTuple):
+    """What the manifest knows of one object."""
+
+    row: Row | None
+    """None where there is none, or one of the namespaces above it is missing."""
+    management: Management
+    versions: Ranges | None = None
+    """The numbers of its versions, where those are rows."""
+
+
 class Manifest:
     """The rows of a V2 catalog.
 
@@ -50,13 +61,24 @@ class Manifest:
     """
 
     def __init__(
-        self, store: Store, *, window: float, clock: Callable[[], float] = time.time
+        self,
+        store: Store,
+        *,
+        window: float,
+        clock: Callable[[], float] = time.time,
+        manage_versions: bool = False,
     ) -> None:
-        """Look at the manifest below a root. Nothing is read or written yet."""
+        """Look at the manifest below a root. Nothing is read or written yet.
+
+        With `manage_versions` the versions of tables are rows from the start, if the catalog is
+        still empty; one that is not has its own way.
+        """
         self._store = store
+        self._manage_versions = manage_versions
         self._window = window
         self._clock = clock
         self._files = VersionFiles(store, MANIFEST)
+        self._due_work: list[Callable[[], None]] = []
         self._relay = Relay(
             store, carry_out=self._carry_out, prepare=self._give_way, landed=self._have_landed
         )
@@ -67,7 +89,13 @@ class Manifest:
         """Forget what was read: the child of a fork starts so, its threads and locks being gone."""
         self._view = View(self._store, self._files, window=self._window, clock=self._clock)
         self._group = Group(self._relay.land)
-        self._upkeep = Upkeep(self._store, self._files, window=self._window, clock=self._clock)
+        self._upkeep = Upkeep(
+            self._store,
+            self._files,
+            self._due_work,
+            window=self._window,
+            clock=self._clock,
+        )
         self._landing = threading.Lock()
 
     def read(self, ask: Callable[[Snapshot], _A]) -> _A:
@@ -83,6 +111,50 @@ class Manifest:
         with view.lock:
             return view.about((object_id,)).row(object_id)
 
+    def management(self) -> Management:
+        """Whether the versions of tables are rows."""
+        with self._view.lock:
+            return self._management_of(self._view.table())
+
+    @property
+    def held_management(self) -> Management:
+        """Whether the versions of tables were rows when we last looked; nothing is read."""
+        return self._management_of(self._view.held)
+
+    def manage(self, management: Management) -> None:
+        """Say whether the versions of tables are rows."""
+        with self._relay.alone(), self._view.lock:
+            self._ready().manage(management)
+
+    def look_up(self, identifier: Identifier) -> Found:
+        """The row of an object as `find` gives it, and what is known of its versions."""
+        object_id = identifier.object_id
+        view = self._view
+        with view.lock:
+            state = view.about((object_id,))
+            management = self._management_of(view.held)
+            if management is not Management.ON:
+                return Found(state.row(object_id), management)
+            state = view.snapshot()
+            return Found(state.row(object_id), management, state.versions(object_id))
+
+    def _management_of(self, table: ManifestTable | None) -> Management:
+        if self._manage_versions and (table is None or not table.count):
+            return Management.ON
+        return Management.OFF if table is None else table.management
+
+    def version_rows(self, table: str, numbers: Collection[int]) -> list[Row]:
+        """The rows of some versions of a table, in any order."""
+        with self._view.lock:
+            state = self._view.snapshot()
+            latest = state.latest(table)
+            if latest is not None and latest.version == (table, *numbers):
+                return [latest]
+            found = self._view.version_rows(table, numbers)
+            for row in found:
+                state.has_read(row)
+            return found
+
     def properties(self) -> Mapping[str, str]:
         """The properties of the root namespace."""
         with self._view.lock:
@@ -92,15 +164,19 @@ class Manifest:
     def alter_properties(self, put: Mapping[str, str], unset: Collection[str]) -> None:
         """Put and unset properties of the root namespace."""
         with self._relay.alone(), self._view.lock:
-            try:
-                table = self._prepared()
-            except ConflictError:  # somebody else has just created it
-                table = self._prepared()
-            table.alter_properties(put, unset)
+            self._ready().alter_properties(put, unset)
 
     def commit(self, change: Change) -> Outcome:
         """Carry out a change. When this returns, it has landed and will stay."""
         return self._group.submit(change)
+
+    def before_upkeep(self, work: Callable[[], None]) -> None:
+        """Have something done, off the write path, some time after each write."""
+        self._due_work.append(work)
+
+    def poke(self) -> None:
+        """Say that there is work for upkeep."""
+        self._upkeep.poke()
 
     def doubled(self) -> set[str]:
         """Object ids that more than one row has, which only other writers can bring about."""
@@ -177,11 +253,11 @@ class Manifest:
                 for ticket in tickets:
                     ticket.attempt(draft)
                 edit = draft.edit
-                touched = view.homes.of(edit.removed)
+                touched = view.homes.touched(edit)
             announce()
         except OSError as cause:
             raise storage_failure(f"reading {MANIFEST}", cause) from cause
-        if not (edit.removed or edit.added):
+        if edit.is_empty:
             return True
         # A commit from a state older than what clean-up may have removed could land unseen.
         if time.monotonic() - verified > self._window / 2:
@@ -216,7 +292,18 @@ class Manifest:
             if table is None:
                 raise InternalError(f"{MANIFEST} was created and cannot be found")
         table.check_writable()
+        if self._manage_versions and table.management is Management.OFF and not table.count:
+            table.manage(Management.ON)
+            table = view.table()
+            assert table is not None
         return table
+
+    def _ready(self) -> ManifestTable:
+        """`_prepared`, also if somebody else creates the manifest at the same time."""
+        try:
+            return self._prepared()
+        except ConflictError:
+            return self._prepared()
 
     def _state_for(self, tickets: Sequence[Ticket]) -> Snapshot:
         """A state on which changes can be checked: the rows they depend on are enough."""
@@ -293,7 +380,7 @@ class Manifest:
         time.sleep(SETTLE - young_for)
         with self._view.lock:
             state, newest = self._view.snapshot(), self._view.table()
-            if newest is None or all(state.raw(object_id) for object_id in edit.added):
+            if newest is None or all(map(state.holds, edit.added.values())):
                 return newest is not None
             later = range(version + 1, newest.version + 1)
             return not any(newest.begins_anew(version) for version in later)

@@ -23,10 +23,20 @@ from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.group import Ticket
 from lanceyard.catalog.directory.manifest.lock import FileLock, is_held
 from lanceyard.catalog.snapshot import Row
-from lanceyard.errors import ErrorCode, LanceNamespaceError, UnknownOutcomeError, from_error_code
+from lanceyard.errors import (
+    ErrorCode,
+    LanceNamespaceError,
+    TableVersionAlreadyExistsError,
+    UnknownOutcomeError,
+    from_error_code,
+)
 
 INTENTS = f"{MANIFEST}/_lanceyard/intents"
 ABANDONED = 60.0
+OWN_ERRORS: dict[str, type[LanceNamespaceError]] = {
+    kind.__name__: kind for kind in (UnknownOutcomeError, TableVersionAlreadyExistsError)
+}
+"""Errors that their code alone does not tell from others."""
 
 
 class Intent:
@@ -164,19 +174,28 @@ def _names(folder: str) -> Iterable[str]:
 
 def _encode(ticket: Ticket) -> dict[str, Any]:
     if ticket.outcome is not None:
-        return {"row": ticket.outcome.row, "gone": ticket.outcome.gone}
-    unknown = isinstance(ticket.error, UnknownOutcomeError)
+        return _encode_outcome(ticket.outcome)
     code = getattr(ticket.error, "code", ErrorCode.INTERNAL)
-    return {"code": int(code), "error": str(ticket.error), "unknown": unknown}
+    kind = type(ticket.error).__name__
+    return {"code": int(code), "error": str(ticket.error), "kind": kind}
 
 
 def _decode(result: dict[str, Any]) -> tuple[Outcome | None, LanceNamespaceError | None]:
-    if result.get("unknown"):
-        return None, UnknownOutcomeError(result["error"])
-    if "code" in result:
-        return None, from_error_code(result["code"], result["error"])
-    row = None if result["row"] is None else Row(*result["row"])
-    return Outcome(row, tuple(Row(*gone) for gone in result["gone"])), None
+    if "code" not in result:
+        return _decode_outcome(result), None
+    if result["kind"] in OWN_ERRORS:
+        return None, OWN_ERRORS[result["kind"]](result["error"])
+    return None, from_error_code(result["code"], result["error"])
+
+
+def _encode_outcome(outcome: Outcome) -> dict[str, Any]:
+    return {**outcome._asdict(), "parts": [_encode_outcome(part) for part in outcome.parts]}
+
+
+def _decode_outcome(said: dict[str, Any]) -> Outcome:
+    row = None if said["row"] is None else Row(*said["row"])
+    gone = tuple(Row(*each) for each in said["gone"])
+    return Outcome(row, gone, said["deleted"], tuple(map(_decode_outcome, said["parts"])))
 
 
 def _read(path: str) -> list[dict[str, Any]] | None:

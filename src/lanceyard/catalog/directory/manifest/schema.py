@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 import pyarrow as pa
 
-from lanceyard.catalog.snapshot import Row
+from lanceyard.catalog.directory.manifest.homes import Residents
+from lanceyard.catalog.ranges import NONE
+from lanceyard.catalog.snapshot import Edit, Row
+from lanceyard.catalog.versions import version_id
 from lanceyard.errors import UnsupportedOperationError
 
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key:position": "0"}
@@ -51,9 +54,38 @@ def from_arrow(table: pa.Table) -> list[Row]:
     return list(map(Row, *(table.column(name).to_pylist() for name in ROW_COLUMNS)))
 
 
-def without(table: pa.Table, object_ids: Collection[str]) -> pa.Table:
-    """Arrow rows without those of some object ids."""
-    kept = [object_id not in object_ids for object_id in table.column("object_id").to_pylist()]
+def residents(table: pa.Table) -> Residents:
+    """What Arrow rows are about."""
+    return Residents.of(
+        zip(
+            table.column("object_id").to_pylist(),
+            table.column("object_type").to_pylist(),
+            strict=True,
+        )
+    )
+
+
+def remaining(table: pa.Table, edit: Edit) -> pa.Table:
+    """Arrow rows without those that an edit removes, under the names that it gives them."""
+    kept: list[bool] = []
+    names: list[str] = []
+    renamed = False
+    for row in map(
+        Row, table.column("object_id").to_pylist(), table.column("object_type").to_pylist()
+    ):
+        version = row.version if edit.gone or edit.moved else None
+        kept.append(row.object_id not in edit.removed)
+        names.append(row.object_id)
+        if version is not None:
+            owner, number = version
+            kept[-1] = kept[-1] and not edit.gone.get(owner, NONE).has(number)
+            if owner in edit.moved:
+                names[-1] = version_id(edit.moved[owner], number)
+                renamed = True
+    if renamed:
+        at = table.schema.get_field_index("object_id")
+        field = table.schema.field(at)
+        table = table.set_column(at, field, pa.array(names, field.type))
     return table.filter(pa.array(kept, pa.bool_()))
 
 

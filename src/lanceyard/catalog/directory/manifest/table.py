@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Any, NamedTuple
 
 import lance
@@ -15,7 +16,7 @@ from lance.fragment import FragmentMetadata, write_fragments
 
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest import schema as rows_schema
-from lanceyard.catalog.directory.manifest.homes import FileKey
+from lanceyard.catalog.directory.manifest.homes import FileKey, Residents
 from lanceyard.catalog.snapshot import Edit, Row
 from lanceyard.errors import UnsupportedOperationError
 from lanceyard.storage.base import Store
@@ -23,7 +24,10 @@ from lanceyard.storage.base import Store
 READER_FLAGS = "lance.namespace.manifest.reader_feature_flags"
 WRITER_FLAGS = "lance.namespace.manifest.writer_feature_flags"
 KNOWN_READER_FLAGS = 0
-KNOWN_WRITER_FLAGS = 0
+MANAGED_VERSIONS = 1
+"""The writer feature of version rows, which other writers would refuse or leave behind."""
+KNOWN_WRITER_FLAGS = MANAGED_VERSIONS
+MANAGEMENT = "table_version_management"
 
 OURS = "lanceyard"
 CHANGES = "lanceyard.changes"
@@ -33,6 +37,22 @@ TAIL_FRAGMENTS = 12
 MIDDLE_FRAGMENTS = 4
 LARGE_ROWS = 8_192
 LARGE_FRAGMENTS = 12
+
+
+class Management(Enum):
+    """Whether the versions of tables are rows."""
+
+    OFF = "false"
+    """Files decide."""
+    ADOPTING = "adopting"
+    """Files decide, and new handles already commit through the catalog: rows are about to."""
+    ON = "true"
+    """Rows decide."""
+
+    @classmethod
+    def of(cls, text: str | None) -> Management:
+        """Read the metadata of a manifest; what is not understood is off."""
+        return next((m for m in cls if m.value == (text or "").lower()), cls.OFF)
 
 
 class ConflictError(Exception):
@@ -55,8 +75,8 @@ class Commit(NamedTuple):
     """A commit that landed."""
 
     table: ManifestTable
-    placed: Mapping[FileKey, Sequence[str]]
-    """The object ids in each new fragment."""
+    placed: Mapping[FileKey, Residents]
+    """The rows in each new fragment."""
 
 
 class ManifestTable:
@@ -81,6 +101,7 @@ class ManifestTable:
             {} if base is None else {k: v for k, v in base.contents.items() if k in keys}
         )
         _check_flags(dataset, READER_FLAGS, KNOWN_READER_FLAGS, "read")
+        self.management = Management.of(dataset.metadata.get(MANAGEMENT))
 
     @classmethod
     def open(cls, store: Store, version: int, session: Any = None) -> ManifestTable:
@@ -124,6 +145,11 @@ class ManifestTable:
         """Put and unset properties of the root namespace, in a commit of its own."""
         updates: dict[str, str | None] = {**put, **dict.fromkeys(unset)}
         self.dataset.update_metadata(updates)
+
+    def manage(self, management: Management) -> None:
+        """Say whether versions are rows, in a commit of its own; the table is not this one then."""
+        flags = int(self.dataset.metadata.get(WRITER_FLAGS) or 0) | MANAGED_VERSIONS
+        self.dataset.update_metadata({MANAGEMENT: management.value, WRITER_FLAGS: str(flags)})
 
     def rows(self, keys: Iterable[FileKey]) -> Iterator[tuple[FileKey, list[Row]]]:
         """The rows of some fragments, fragment by fragment."""
@@ -216,7 +242,7 @@ class ManifestTable:
             content = table.slice(start, metadata.physical_rows)
             start += content.num_rows
             key = _fragment(metadata).key
-            placed[key] = content.column("object_id").to_pylist()
+            placed[key] = rows_schema.residents(content)
             if content.num_rows < TAIL_ROWS:
                 landed.contents[key] = content
         return Commit(landed, placed)
@@ -225,7 +251,7 @@ class ManifestTable:
         parts = []
         if touched:
             old = self._content(touched)
-            parts.append(rows_schema.without(old, edit.removed))
+            parts.append(rows_schema.remaining(old, edit))
             if edit.origin:
                 parts.append(rows_schema.carried_on(old, edit.added, edit.origin))
         added = [row for row in edit.added.values() if row.object_id not in edit.origin]

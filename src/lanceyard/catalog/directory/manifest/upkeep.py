@@ -6,7 +6,7 @@ import atexit
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +15,7 @@ from lance import LanceDataset
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.intents import INTENTS, sweep
 from lanceyard.catalog.directory.manifest.table import ConflictError, ManifestTable
-from lanceyard.catalog.directory.manifest.versions import VersionFiles
+from lanceyard.catalog.version_files import VersionFiles
 from lanceyard.errors import LanceNamespaceError
 from lanceyard.storage.base import Store
 
@@ -45,9 +45,16 @@ class Upkeep:
     """
 
     def __init__(
-        self, store: Store, files: VersionFiles, *, window: float, clock: Callable[[], float]
+        self,
+        store: Store,
+        files: VersionFiles,
+        before: Sequence[Callable[[], None]],
+        *,
+        window: float,
+        clock: Callable[[], float],
     ) -> None:
-        """Do nothing until poked."""
+        """Do nothing until poked; `before` is what others want done before each round."""
+        self._before = before
         self._store = store
         self._files = files
         self._window = window
@@ -89,6 +96,7 @@ class Upkeep:
             if self._wake.wait(timeout=IDLE):
                 self._stop.wait(PAUSE)
                 self._wake.clear()
+                self._prepare()
                 self.round()
                 idle_since = time.monotonic()
             if self._stop.is_set():
@@ -97,6 +105,14 @@ class Upkeep:
             if self._thread is threading.current_thread():
                 self._thread = None
         atexit.unregister(self.close)
+
+    def _prepare(self) -> None:
+        """Do what writes through the catalog itself, so not while `at_work`."""
+        for work in self._before:
+            try:
+                work()
+            except (OSError, LanceNamespaceError) as failure:
+                LOGGER.info("work on %s was put off: %s", MANIFEST, failure)
 
     def round(self) -> None:
         """Do what is due."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from lanceyard.catalog.directory.layout import MANIFEST
-from lanceyard.catalog.directory.manifest.homes import FileKey, Homes
+from lanceyard.catalog.directory.manifest.homes import FileKey, Homes, Residents
 from lanceyard.catalog.directory.manifest.table import Commit, ManifestTable
-from lanceyard.catalog.directory.manifest.versions import VersionFiles
+from lanceyard.catalog.ranges import NONE, Ranges
 from lanceyard.catalog.snapshot import Edit, Row, Snapshot, parent_id
+from lanceyard.catalog.version_files import VersionFiles
+from lanceyard.catalog.versions import version_id
 from lanceyard.errors import InternalError
 from lanceyard.storage.base import Store
 
@@ -19,6 +21,7 @@ TRIES = 10
 YOUNG_VERSION = 5
 GLIMPSES = 4
 WORTH_A_GLIMPSE = 500
+FEW_VERSIONS = 100
 
 
 class View:
@@ -83,6 +86,17 @@ class View:
         assert self._snapshot is not None
         return self._snapshot
 
+    def version_rows(self, table: str, numbers: Collection[int]) -> list[Row]:
+        """The rows of some versions of a table, read from where they lie."""
+        held = self.table()
+        if held is None or not numbers:
+            return []
+        if len(numbers) <= FEW_VERSIONS:
+            return held.find(version_id(table, number) for number in numbers)
+        wanted = set(numbers)
+        found = (row for _, rows in held.rows(self.homes.of_versions(table)) for row in rows)
+        return [r for r in found if r.version and r.version[0] == table and r.version[1] in wanted]
+
     def table(self) -> ManifestTable | None:
         """The newest version, or None where there is no manifest yet.
 
@@ -109,8 +123,8 @@ class View:
             return
         for key in self.homes.keys - {f.key for f in commit.table.fragments}:
             self.homes.forget(key)
-        for key, object_ids in commit.placed.items():
-            self.homes.put(key, object_ids)
+        for key, residents in commit.placed.items():
+            self.homes.put(key, residents)
         self._snapshot.apply(edit)
         self._hold(commit.table, [], ours=True)
         self._indexed = commit.table.version
@@ -190,7 +204,7 @@ class View:
         rows = []
         for key, found in table.rows([f.key for f in table.fragments]):
             rows += found
-            self.homes.put(key, [row.object_id for row in found])
+            self.homes.put(key, _residents(found))
         return Snapshot(rows)
 
     def _read_new(
@@ -199,11 +213,20 @@ class View:
         added: dict[str, Row] = {}
         for key, found in table.rows(new):
             added.update((row.object_id, row) for row in found)
-            self.homes.put(key, [row.object_id for row in found])
-        lost = [object_id for key in gone for object_id in self.homes.forget(key)]
-        before = {object_id: snapshot.raw(object_id) for object_id in (*lost, *added)}
+            self.homes.put(key, _residents(found))
+        lost = [self.homes.forget(key) for key in gone]
+        ids = [object_id for residents in lost for object_id in residents.object_ids]
+        before = {object_id: snapshot.raw(object_id) for object_id in (*ids, *added)}
         removed = {object_id: row for object_id, row in before.items() if row is not None}
-        snapshot.apply(Edit(removed, added, {}))
+        versions: dict[str, Ranges] = {}
+        for residents in lost:
+            for owner, numbers in residents.versions.items():
+                versions[owner] = versions.get(owner, NONE).union(numbers)
+        snapshot.apply(Edit(removed, added, {}, versions))
+
+
+def _residents(rows: Iterable[Row]) -> Residents:
+    return Residents.of((row.object_id, row.object_type) for row in rows)
 
 
 def _chain(object_id: str) -> Iterator[str]:

@@ -10,8 +10,8 @@ import lance
 from lance import LanceDataset, LanceOperation
 
 from lanceyard.catalog.directory.layout import VERSIONS, has_data
-from lanceyard.catalog.directory.manifest.versions import VersionFiles
 from lanceyard.catalog.properties import lance_properties
+from lanceyard.catalog.version_files import VersionFiles
 from lanceyard.storage.base import File, Store
 
 # What Lance, the reference for its markers, and object stores write before they rename it;

@@ -1,0 +1,233 @@
+"""Managed versions: rows of the manifest that decide which manifests of a table count (003, 004).
+
+A writer stages a manifest, its row is committed, the manifest is published under its final name,
+and the row says so. Whoever meets a row whose manifest is still staged carries on from there.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from lanceyard import errors
+from lanceyard.catalog.base import VersionPage, Versions
+from lanceyard.catalog.changes import AdoptVersions, Change, PublishVersions, Together
+from lanceyard.catalog.directory.manifest import Manifest
+from lanceyard.catalog.ranges import Ranges
+from lanceyard.catalog.snapshot import Row
+from lanceyard.catalog.version_files import VersionFiles, number_of
+from lanceyard.catalog.versions import CreateVersion, TableVersion
+from lanceyard.identifier import Identifier
+from lanceyard.storage.base import Store
+
+LOGGER = logging.getLogger(__name__)
+FETCH = 1_000
+LATEST = VersionPage(limit=1)
+
+
+class ManagedVersions:
+    """The versions of the tables of one manifest."""
+
+    def __init__(self, store: Store, manifest: Manifest, clock: Callable[[], float]) -> None:
+        """Keep the versions of tables whose rows are in a manifest."""
+        self._store = store
+        self._manifest = manifest
+        self._clock = clock
+        self._guard = threading.Lock()
+        self._published: dict[tuple[str, str], dict[int, TableVersion]] = {}
+        manifest.before_upkeep(self.flush)
+
+    def page(self, table: Row, numbers: Ranges, page: VersionPage) -> Versions:
+        """A page of a table's versions; those whose manifests others removed are left out."""
+        order = numbers.descending() if page.descending else numbers.ascending()
+        if page == LATEST and numbers:
+            number = next(order)
+            if self._store.exists(self._files(table).path(number + 1)):
+                self.expel(table)
+            return Versions([self.find(table, number)], numbers.size > 1)
+        present = self._files(table).names()
+        wanted = filter(page.follows, order)
+        found = (v for v in self.read(table, wanted) if self._is_there(table, v, present))
+        versions = [v.published() for v in islice(found, page.limit)]
+        return Versions(versions, page.limit is not None and next(found, None) is not None)
+
+    def find(self, table: Row, number: int) -> TableVersion:
+        """A version of a table, whose manifest has its final name when this returns.
+
+        Raises
+        ------
+        TableVersionNotFoundError
+            There is no such version, or others have removed its manifest.
+        """
+        for version in self.read(table, [number]):
+            if self._is_published(table, version) or self.publish(table, version):
+                return version.published()
+        raise errors.version_not_found(Identifier.from_object_id(table.object_id), number)
+
+    def staged(self, step: CreateVersion, location: str) -> TableVersion:
+        """The version that a step creates, once its staged manifest is known to be there.
+
+        Raises
+        ------
+        InvalidInputError
+            The manifest is not staged in this table's directory, or is that of another version.
+        """
+        version, name = step.version, step.version.manifest
+        if number_of(name) != version.number or not version.is_staged:
+            raise errors.InvalidInputError(
+                f"{name!r} is not the name of a staged manifest of version {version.number} of "
+                f"table {step.identifier}"
+            )
+        path = f"{location}/_versions/{name}"
+        found = self._store.stat(path)
+        if found is None:
+            raise errors.InvalidInputError(
+                f"there is no staged manifest {name!r} of table {step.identifier}"
+            )
+        self._store.sync(path)
+        return TableVersion(
+            version.number,
+            name,
+            version.size or found.size,
+            version.e_tag or found.e_tag,
+            round(self._clock() * 1000),
+            version.metadata,
+            name,
+        )
+
+    def publish(self, table: Row, version: TableVersion) -> bool:
+        """Give a committed manifest its final name; False if it is lost.
+
+        Another manifest that has that name was not committed through the catalog: rows decide.
+        """
+        aside = f"{version.final}-foreign-{uuid.uuid4().hex}"
+        published = self._files(table).publish(version.manifest, aside=aside)
+        if published.aside is not None:
+            self._report(table, version.number, published.aside)
+        if published.is_ours and version.is_staged:
+            self._note(table, version.published())
+        return published.is_ours
+
+    def expel(self, table: Row, refused: TableVersion | None = None) -> None:
+        """Move manifests aside that are newer than the latest version, and so are none of ours.
+
+        A manifest gets its final name after its row was committed: one that is there before we look
+        at the rows, and has none, was written past the catalog. What was `refused` for building
+        upon such a one must not fit later on, so it goes.
+        """
+        files = self._files(table)
+        names = files.names()
+        last = self._manifest.read(lambda state: state.versions(table.object_id).last)
+        for number, name in names.items():
+            if last is not None and number > last:
+                aside = f"{name}-foreign-{uuid.uuid4().hex}"
+                self._store.move(files.path_of(name), files.path_of(aside))
+                self._report(table, number, aside)
+        if refused is not None and refused.is_staged and refused.number > (last or 0) + 1:
+            self._store.delete(files.path_of(refused.manifest))
+
+    def unpublish(self, table: Row, numbers: Ranges) -> None:
+        """Delete the manifests of versions whose rows are gone."""
+        files = self._files(table)
+        for number, name in files.names().items():
+            if not numbers.has(number):
+                continue
+            doomed = files.path_of(f"{name}-deleted-{uuid.uuid4().hex}")
+            self._store.move(files.path_of(name), doomed)
+            # A writer may have come in between, with a new version of this number.
+            if self._has_row(table, number):
+                self._store.copy_if_absent(doomed, files.path_of(name))
+            self._store.delete(doomed)
+
+    def lying_at(self, location: str) -> tuple[tuple[int, str], ...]:
+        """Number and metadata of the versions in a directory, oldest first."""
+        files = VersionFiles(self._store, location)
+        found = []
+        for number, name in sorted(files.names().items()):
+            stat = self._store.stat(files.path_of(name))
+            if stat is not None:
+                version = TableVersion(
+                    number, name, stat.size, stat.e_tag, round(stat.modified * 1000)
+                )
+                found.append((number, version.to_json(location)))
+        return tuple(found)
+
+    def adopt(self, tables: Iterable[Row]) -> None:
+        """Take versions that lie in the directories of tables into the manifest, in one commit."""
+        changes = []
+        for table in tables:
+            versions = self.lying_at(table.location) if table.location else ()
+            if versions:
+                changes.append(AdoptVersions(table.object_id, table.location or "", versions))
+        self._try_each(changes)
+
+    def flush(self) -> None:
+        """Write into the rows which manifests were published since."""
+        with self._guard:
+            published, self._published = self._published, {}
+        self._try_each(
+            [
+                PublishVersions(
+                    table, location, tuple((n, v.to_json(location)) for n, v in versions.items())
+                )
+                for (table, location), versions in published.items()
+            ]
+        )
+
+    def _report(self, table: Row, number: int, aside: str) -> None:
+        LOGGER.warning(
+            "somebody wrote version %d of table %s past the catalog; it is not part of the table, "
+            "and was moved to %s",
+            number,
+            table.object_id,
+            f"{table.location}/_versions/{aside}",
+        )
+
+    def _has_row(self, table: Row, number: int) -> bool:
+        return self._manifest.read(lambda state: state.versions(table.object_id).has(number))
+
+    def _try_each(self, changes: Sequence[Change]) -> None:
+        """Commit changes as one; one by one if a table among them is gone."""
+        if not changes:
+            return
+        try:
+            self._manifest.commit(Together("", tuple(changes)))
+        except errors.LanceNamespaceError as refusal:
+            if len(changes) == 1:
+                LOGGER.info("%s was left as it is: %s", changes[0].object_id, refusal)
+                return
+            for change in changes:
+                self._try_each([change])
+
+    def _note(self, table: Row, version: TableVersion) -> None:
+        with self._guard:
+            key = (table.object_id, table.location or "")
+            self._published.setdefault(key, {})[version.number] = version
+        self._manifest.poke()
+
+    def _is_published(self, table: Row, version: TableVersion) -> bool:
+        key = (table.object_id, table.location or "")
+        if version.number in self._published.get(key, {}):
+            return True
+        return not version.is_staged and self._store.exists(
+            self._files(table).path_of(version.manifest)
+        )
+
+    def _is_there(self, table: Row, version: TableVersion, present: Mapping[int, str]) -> bool:
+        return version.number in present or (version.is_staged and self.publish(table, version))
+
+    def read(self, table: Row, numbers: Iterable[int]) -> Iterator[TableVersion]:
+        """Versions in the order of their numbers here, as far as they have rows."""
+        rest = iter(numbers)
+        while part := [*islice(rest, FETCH)]:
+            rows = self._manifest.version_rows(table.object_id, part)
+            by_number = {row.version[1]: row for row in rows if row.version is not None}
+            for number in part:
+                if number in by_number:
+                    yield TableVersion.from_json(number, by_number[number].metadata)
+
+    def _files(self, table: Row) -> VersionFiles:
+        return VersionFiles(self._store, table.location or "")
