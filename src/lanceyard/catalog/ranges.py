@@ -63,8 +63,9 @@ class Ranges(tuple[tuple[int, int], ...]):
 
     def without_range(self, start: int, end: int) -> Ranges:
         """The set with a range taken out."""
+        if start >= end:
+            return self
         kept: list[tuple[int, int]] = []
-        end = max(start, end)
         for low, high in self:
             kept += [(low, min(high, start)), (max(low, end), high)]
         return Ranges((low, high) for low, high in kept if low < high)
