@@ -68,6 +68,13 @@ class DirectorySettings:
     """Seconds before anything that another process might still need is removed."""
     table_version_management: bool = False
     """Keep the versions of tables in the manifest too, in a catalog that is new."""
+    catalog_history: float | None = None
+    """Seconds for which the whole catalog can be read as it was; an hour where versions are rows,
+    elsewhere the window."""
+    drop_retention: float = 0.0
+    """Seconds for which what was dropped can be brought back."""
+    as_of: str | None = None
+    """Read the catalog as it was at a version of its manifest, a time, or under a tag."""
     storage: Mapping[str, str] = field(default_factory=dict)
     """Options of the object store, by Lance's names."""
 
@@ -79,6 +86,10 @@ class DirectorySettings:
             raise InvalidInputError("bare_directories=true needs manifest_enabled=false")
         if self.table_version_management and not self.manifest_enabled:
             raise InvalidInputError("table_version_management=true needs manifest_enabled=true")
+        if self.drop_retention and not self.manifest_enabled:
+            raise InvalidInputError("drop_retention needs manifest_enabled=true")
+        if self.as_of is not None and not self.manifest_enabled:
+            raise InvalidInputError("as_of needs manifest_enabled=true: it keeps the history")
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> Self:
@@ -127,6 +138,18 @@ def parse_seconds(name: str, text: str) -> float:
     return seconds
 
 
+def parse_duration(name: str, text: str) -> float:
+    """Read a number of seconds; 0 is none."""
+    return 0.0 if str(text) in ("0", "0.0") else parse_seconds(name, text)
+
+
+def parse_text(name: str, text: str) -> str:
+    """Read a text that is not empty."""
+    if not str(text):
+        raise InvalidInputError(f"property {name!r} is empty; leave it out")
+    return str(text)
+
+
 def parse_durability(name: str, text: str) -> Durability:
     """Read one of the durabilities."""
     try:
@@ -151,6 +174,9 @@ PARSERS: dict[str, Callable[[str, str], object]] = {
     "durability": parse_durability,
     "window": parse_seconds,
     "table_version_management": parse_flag,
+    "catalog_history": parse_seconds,
+    "drop_retention": parse_duration,
+    "as_of": parse_text,
 }
 
 

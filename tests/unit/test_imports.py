@@ -26,6 +26,7 @@ LAYERS = [
 HEAVY = ("lance", "pyarrow", "pydantic", "obstore", "lance_namespace", "numpy", "pandas", "pyspark")
 USES_PYLANCE = (
     "catalog/directory/manifest/",
+    "catalog/directory/contents.py",
     "catalog/directory/repair/",
     "namespace/",
     "yard/",

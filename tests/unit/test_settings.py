@@ -21,6 +21,9 @@ VALUES: dict[str, tuple[str, object]] = {
     "durability": ("os", Durability.OS),
     "window": ("2.5", 2.5),
     "table_version_management": ("true", True),
+    "catalog_history": ("60", 60.0),
+    "drop_retention": ("86400", 86_400.0),
+    "as_of": ("release", "release"),
 }
 BAD_VALUES = [
     ("root", ""),
@@ -33,6 +36,9 @@ BAD_VALUES = [
     ("window", "inf"),
     ("window", "nan"),
     ("table_version_management", "on"),
+    ("catalog_history", "0"),
+    ("drop_retention", "week"),
+    ("as_of", ""),
 ]
 NEAREST = [
     ("rooot", "root"),

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from lanceyard import errors
+from lanceyard.catalog.history import History
 from lanceyard.catalog.maintenance import Maintenance
+from lanceyard.catalog.transactions import Transactions
 from lanceyard.catalog.versions import Step, TableVersion
 from lanceyard.identifier import Identifier
 
@@ -102,6 +104,10 @@ class Catalog(ABC):
     """Options with which pylance opens the tables."""
     maintenance: Maintenance | None = None
     """What keeps it in order; None where nothing can get out of order."""
+    history: History | None = None
+    """The states it has been in; None where none are kept."""
+    transactions: Transactions | None = None
+    """Changes to many tables at once; None where there are no such."""
 
     @abstractmethod
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:

@@ -269,6 +269,16 @@ class Maintenance(ABC):
         """Take all tables that are found by their directories into the manifest."""
 
     @abstractmethod
+    def manage_versions(self, *, wait: timedelta | None) -> int:
+        """Let the catalog keep the versions of its tables, and return how many tables it has.
+
+        From now on those who open a table commit through the catalog. Those who have one open
+        commit past it for as long as they keep it, which is part of the table until the `wait`,
+        by default the window, is over; then the versions that are there become rows, and what is
+        written past the catalog is no longer part of a table.
+        """
+
+    @abstractmethod
     def repair(
         self,
         *,

@@ -95,6 +95,7 @@ class VersionFiles:
             if moved is not None:
                 self._store.copy_if_absent(self.path_of(moved), target)
             return Published(self._store.exists(target))
+        self._store.sync(self.folder)
         self._store.delete(source)
         return Published(is_ours=True, aside=moved)
 

@@ -6,17 +6,27 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from lanceyard.catalog.directory import open_catalog
+from lanceyard.catalog.history import State
 from lanceyard.catalog.memory import MemoryCatalog
 from lanceyard.errors import InvalidInputError
+from lanceyard.namespace.history import HistoryOperations
 from lanceyard.namespace.maintenance import MaintenanceOperations
 from lanceyard.namespace.namespaces import NamespaceOperations
 from lanceyard.namespace.tables import TableOperations
+from lanceyard.namespace.transactions import TransactionOperations
 from lanceyard.namespace.versions import VersionOperations
 from lanceyard.settings import ROOTS, DirectorySettings
 from lanceyard.storage.roots import absolute_root
 
 
-class Namespace(NamespaceOperations, TableOperations, VersionOperations, MaintenanceOperations):
+class Namespace(
+    NamespaceOperations,
+    TableOperations,
+    VersionOperations,
+    TransactionOperations,
+    HistoryOperations,
+    MaintenanceOperations,
+):
     """A catalog as the specification's `LanceNamespace`.
 
     Requests are its models or plain dicts. Errors are those of `lance_namespace.errors`, with the
@@ -45,6 +55,10 @@ class DirectoryNamespace(Namespace):
         self._given = {k: v for k, v in properties.items() if k not in ROOTS}
         self._given["root"] = absolute_root(settings.root)
         super().__init__(open_catalog(settings))
+
+    def _at(self, state: State) -> Namespace:
+        """Not a plain one: this can be pickled."""
+        return type(self)(**{**self._given, "as_of": str(state.version)})
 
     def __repr__(self) -> str:
         shown = {k: v for k, v in self._given.items() if not k.startswith("storage.")}

@@ -17,7 +17,7 @@ from lanceyard.namespace.operations import Operations, tells_failures
 
 
 class MaintenanceOperations(Operations):
-    """Migrate and repair."""
+    """Migrate, repair, and let the catalog keep versions."""
 
     @tells_failures
     def migrate(
@@ -42,6 +42,11 @@ class MaintenanceOperations(Operations):
             unreferenced_for=unreferenced_for,
             progress=progress,
         )
+
+    @tells_failures
+    def manage_versions(self, *, wait: timedelta | None = None) -> int:
+        """Let the catalog keep the versions of tables; see `Maintenance.manage_versions`."""
+        return self._maintenance().manage_versions(wait=wait)
 
     def _maintenance(self) -> Maintenance:
         if self._catalog.maintenance is None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from lanceyard import errors
 from lanceyard.catalog.base import TableEntry, VersionPage, Versions
 from lanceyard.catalog.ranges import Ranges
-from lanceyard.catalog.version_files import VersionFiles, number_of
+from lanceyard.catalog.version_files import VersionFiles
 from lanceyard.catalog.versions import TableVersion
 from lanceyard.identifier import Identifier
 from lanceyard.settings import DirectorySettings
@@ -54,11 +54,6 @@ class BranchFiles:
         The same request again succeeds: the published file is the staged one, by its ETag.
         """
         name = version.manifest
-        if number_of(name) != version.number or not version.is_staged:
-            raise errors.InvalidInputError(
-                f"{name!r} is not the name of a staged manifest of version {version.number} of "
-                f"table {self._identifier}"
-            )
         if self._store.stat(self._files.path_of(name)) is None:
             return self._created_before(version)
         self._store.sync(self._files.path_of(name))

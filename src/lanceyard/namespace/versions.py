@@ -6,7 +6,8 @@ in ``_versions``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 from lance_namespace import (
     BatchCommitTablesRequest,
@@ -31,6 +32,7 @@ from lance_namespace_urllib3_client.models.version_range import VersionRange
 from lanceyard import errors
 from lanceyard.catalog.base import Landed, TableEntry, VersionPage
 from lanceyard.catalog.ranges import NONE, Ranges
+from lanceyard.catalog.version_files import number_of
 from lanceyard.catalog.versions import (
     CreateVersion,
     Declare,
@@ -48,6 +50,9 @@ from lanceyard.storage.roots import object_path
 
 NO_END = 2**63
 LATEST = VersionPage(limit=1)
+NUMBER = re.compile("[0-9]{1,20}")
+STAGED_NAME = re.compile(r"[0-9]{1,20}\.manifest-[A-Za-z0-9._-]{1,200}")
+"""A name that every store takes; it ends in what its writer made up, mostly a UUID."""
 
 
 class VersionOperations(Operations):
@@ -128,8 +133,20 @@ class VersionOperations(Operations):
         if not request.operations:
             return BatchCommitTablesResponse(results=[])
         steps = [_read_step(each) for each in request.operations]
+        declared = {step.identifier for step in steps if isinstance(step, Declare)}
+        # Now, since a table whose version is created may be gone as soon as that has landed.
+        entries = {
+            step.identifier: self._catalog.describe_table(step.identifier)
+            for step in steps
+            if isinstance(step, CreateVersion) and step.identifier not in declared
+        }
         landed = self._catalog.commit(steps)
-        results = [self._result(step, each) for step, each in zip(steps, landed, strict=True)]
+        entries.update(
+            (s.identifier, each.entry) for s, each in zip(steps, landed, strict=True) if each.entry
+        )
+        results = [
+            self._result(step, each, entries) for step, each in zip(steps, landed, strict=True)
+        ]
         return BatchCommitTablesResponse(results=results)
 
     def _find(
@@ -161,10 +178,12 @@ class VersionOperations(Operations):
     def _files(self, identifier: Identifier, entry: TableEntry, branch: str | None) -> BranchFiles:
         return BranchFiles(identifier, entry, self._catalog.storage_options, branch)
 
-    def _result(self, step: Step, landed: Landed) -> CommitTableResult:
+    def _result(
+        self, step: Step, landed: Landed, entries: Mapping[Identifier, TableEntry]
+    ) -> CommitTableResult:
         if isinstance(step, CreateVersion):
-            entry = self._catalog.describe_table(step.identifier)
-            created = CreateTableVersionResponse(version=_landed_version(entry, landed))
+            version = _landed_version(entries[step.identifier], landed)
+            created = CreateTableVersionResponse(version=version)
             return CommitTableResult(create_table_version=created)
         if isinstance(step, DeleteVersions):
             deleted = BatchDeleteTableVersionsResponse(deleted_count=landed.deleted)
@@ -184,7 +203,7 @@ def _is_kept(entry: TableEntry, branch: str | None) -> bool:
 
 def _read_page(request: ListTableVersionsRequest) -> VersionPage:
     page = read_page(request.page_token, request.limit)
-    if page.after is not None and not page.after.isdecimal():
+    if page.after is not None and not NUMBER.fullmatch(page.after):
         raise errors.InvalidInputError(f"page token {page.after!r} is not a version")
     after = None if page.after is None else int(page.after)
     return VersionPage(after, page.limit, request.descending is not False)
@@ -215,7 +234,7 @@ def _create_step(
     branch_folder(asked.branch)
     version = TableVersion(
         _read_number(asked.version),
-        asked.manifest_path.rpartition("/")[2],
+        _read_staged(asked.manifest_path, asked.version),
         asked.manifest_size,
         asked.e_tag,
         metadata=asked.metadata or {},
@@ -226,10 +245,22 @@ def _create_step(
     return CreateVersion(identifier, version)
 
 
+def _read_staged(path: str, number: int) -> str:
+    name = path.rpartition("/")[2]
+    if not STAGED_NAME.fullmatch(name) or number_of(name) != number:
+        raise errors.InvalidInputError(
+            f"{name!r} is not the name of a staged manifest of version {number}"
+        )
+    return name
+
+
 def _delete_step(
     identifier: Identifier, request: BatchDeleteTableVersionsRequest
 ) -> DeleteVersions:
-    must_exist = (request.context or {}).get("ignore_missing", "true").lower() == "false"
+    said = (request.context or {}).get("ignore_missing", "true")
+    # All versions, or all from one on, are as many as there are: none of them is missing.
+    is_open = any(each.end_version == -1 for each in request.ranges)
+    must_exist = said.lower() == "false" and not is_open
     return DeleteVersions(identifier, _read_ranges(request.ranges), must_exist)
 
 

@@ -72,7 +72,7 @@ class Store(ABC):
         """Let a file, which nobody writes to any more, appear under another name too.
 
         False, and nothing changes, if a file has that name. Raises `FileNotFoundError` if there is
-        no source.
+        no source. Callers make it durable.
         """
 
     @abstractmethod

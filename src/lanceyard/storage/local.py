@@ -70,13 +70,16 @@ class LocalStore(Store):
         except FileExistsError:
             return False
         except FileNotFoundError:
-            raise
+            folder = os.path.dirname(self._prefix + target)
+            if os.path.exists(folder):
+                raise
+            _make_folder(folder)
+            return self.copy_if_absent(source, target)
         except OSError:  # no hard links here
             data = self.get(source)
             if data is None:
                 raise FileNotFoundError(errno.ENOENT, "is gone", source) from None
             return self.put_if_absent(target, data)
-        self.sync(os.path.dirname(target))
         return True
 
     def get(self, path: str) -> bytes | None:

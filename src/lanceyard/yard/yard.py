@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from lanceyard import errors
+from lanceyard.catalog.history import Difference, Dropped, Moment, State
 from lanceyard.catalog.maintenance import RETENTION, MigrationReport, Progress, RepairReport
 from lanceyard.identifier import Identifier
 from lanceyard.namespace import Namespace, connect
 from lanceyard.yard.data import read_data
 from lanceyard.yard.names import Name, read_name, write_name
 from lanceyard.yard.table import Table
+from lanceyard.yard.tags import Tags
+from lanceyard.yard.transaction import Transaction
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -162,6 +165,57 @@ class Yard:
             unreferenced_for=unreferenced_for,
             progress=progress,
         )
+
+    def manage_versions(self, *, wait: timedelta | None = None) -> int:
+        """Let the catalog keep the versions of tables, for transactions and its own history.
+
+        Writers that know only directories, the reference implementation among them, can no longer
+        write to it. Those who have a table open are given time, by default the window; say
+        ``timedelta(0)`` if nobody else is at work. Returns how many tables there are.
+        """
+        return self.namespace.manage_versions(wait=wait)
+
+    def transaction(self, transaction_id: str | None = None) -> Transaction:
+        """Begin a transaction over many tables, or take part in one that another process began.
+
+        As a context manager it commits at the end of the block, and aborts on an exception.
+        """
+        if transaction_id is not None:
+            return Transaction(self.namespace.join_transaction(transaction_id), is_ours=False)
+        return Transaction(self.namespace.begin_transaction(), is_ours=True)
+
+    @property
+    def tags(self) -> Tags:
+        """Names for states of the whole catalog."""
+        return Tags(self.namespace)
+
+    def states(self) -> list[State]:
+        """The states of the whole catalog that are kept, oldest first."""
+        return self.namespace.states()
+
+    def as_of(self, moment: Moment) -> Yard:
+        """The whole catalog as it was, to be read.
+
+        The moment is a time (`datetime`, or seconds since the epoch), a version of the manifest, or
+        a tag.
+        """
+        return Yard(self.namespace.as_of(moment))
+
+    def diff(self, before: Moment, after: Moment | None = None) -> Difference:
+        """What was created, dropped, renamed, committed and altered between two moments."""
+        return self.namespace.difference(before, after)
+
+    def dropped(self) -> list[Dropped]:
+        """What can be brought back with `undrop`, the latest first."""
+        return [*self.namespace.dropped()]
+
+    def undrop(self, name: Name, new_name: Name | None = None) -> None:
+        """Bring back a table, or a namespace with all below it, that was dropped.
+
+        It takes a catalog whose property ``drop_retention`` is set.
+        """
+        target = None if new_name is None else read_name(new_name)
+        self.namespace.undrop(read_name(name), target)
 
     def close(self) -> None:
         """Finish background work."""

@@ -25,11 +25,10 @@ def open_catalog(
     listing = ListingCatalog(
         store, bare=settings.bare_directories, window=settings.window, clock=clock
     )
-    catalog: Catalog = listing
     if settings.manifest_enabled:
-        catalog = _with_manifest(settings, store, listing, clock)
-    catalog.maintenance = DirectoryMaintenance(settings, store, clock)
-    return catalog
+        return _with_manifest(settings, store, listing, clock)
+    listing.maintenance = DirectoryMaintenance(settings, store, clock)
+    return listing
 
 
 def _with_manifest(
@@ -40,13 +39,25 @@ def _with_manifest(
 ) -> Catalog:
     from lanceyard.catalog.directory.compatible import CompatibleCatalog
     from lanceyard.catalog.directory.hashed import HashedCatalog
+    from lanceyard.catalog.directory.history import DirectoryHistory
     from lanceyard.catalog.directory.manifest import Manifest
+    from lanceyard.catalog.directory.transactions import DirectoryTransactions
 
     manifest = Manifest(
         store,
         window=settings.window,
         clock=clock,
         manage_versions=settings.table_version_management,
+        history=settings.catalog_history,
     )
-    hashed = HashedCatalog(store, manifest, clock)
-    return CompatibleCatalog(store, hashed, listing) if settings.dir_listing_enabled else hashed
+    hashed = HashedCatalog(store, manifest, clock, settings.drop_retention)
+    history = DirectoryHistory(store, manifest, hashed.dropped)
+    if settings.as_of is not None:
+        return history.catalog(settings.as_of)
+    catalog: Catalog = hashed
+    if settings.dir_listing_enabled:
+        catalog = CompatibleCatalog(store, hashed, listing)
+    catalog.history = history
+    catalog.transactions = DirectoryTransactions(store, hashed, settings.window, clock)
+    catalog.maintenance = DirectoryMaintenance(settings, store, clock)
+    return catalog

@@ -48,10 +48,11 @@ class Batch:
         self._catalog = catalog
         self._steps = steps
         self._declared: dict[Identifier, str] = {}
-        self._created: dict[int, TableVersion] = {}
+        self._created: dict[int, tuple[Row, TableVersion]] = {}
 
     def commit(self) -> list[Landed]:
         """Carry out all steps, or none."""
+        self._require_tables()
         with ExitStack() as around:
             changes = tuple(self._change(i, step, around) for i, step in enumerate(self._steps))
             try:
@@ -83,7 +84,8 @@ class Batch:
         self._require_managed(step)
         if isinstance(step, CreateVersion):
             location = self._location(step.identifier)
-            version = self._created[at] = self._staged(step, location)
+            version = self._staged(step, location)
+            self._created[at] = (Row(object_id, TABLE, location), version)
             return AddVersion(object_id, location, version.number, version.to_json(location))
         if isinstance(step, DeleteVersions):
             return RemoveVersions(object_id, tuple(step.numbers), step.must_exist)
@@ -136,15 +138,21 @@ class Batch:
             assert outcome.row is not None
             return Landed(catalog.entry(step.identifier, outcome.row))
         if isinstance(step, CreateVersion):
-            version = self._created[at]
-            table = Row(step.identifier.object_id, TABLE, self._location(step.identifier))
-            catalog.after_commit(lambda: catalog.versions.publish(table, version))
+            owner, version = self._created[at]
+            catalog.after_commit(lambda: catalog.versions.publish(owner, version))
             return Landed(version=version.published())
         if isinstance(step, DeleteVersions):
             assert outcome.row is not None
             table = outcome.row
             catalog.after_commit(lambda: catalog.versions.unpublish(table, step.numbers))
         return Landed(deleted=outcome.deleted)
+
+    def _require_tables(self) -> None:
+        """Refuse a missing table before the directory of another one is marked."""
+        declared = {step.identifier for step in self._steps if isinstance(step, Declare)}
+        for step in self._steps:
+            if step.identifier not in declared:
+                self._table(step.identifier)
 
     def _location(self, identifier: Identifier) -> str:
         if identifier in self._declared:

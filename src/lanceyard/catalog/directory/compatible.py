@@ -32,7 +32,9 @@ from lanceyard.storage.base import Store
 
 _T = TypeVar("_T")
 
-HIDDEN = (State.DEREGISTERED, State.DROPPING, State.CREATING, State.MOVED)
+RESTING = (State.MOVED, State.DROPPED)
+"""States in which a directory is left alone, and a new table of its name is made elsewhere."""
+HIDDEN = (State.DEREGISTERED, State.DROPPING, State.DROPPED, State.CREATING, State.MOVED)
 
 
 class CompatibleCatalog(Catalog):
@@ -207,6 +209,10 @@ class CompatibleCatalog(Catalog):
         if own is None:
             return self._hashed.drop_table(identifier)
         with layout.holding(self._store, identifier, own):
+            if self._hashed.keeps_dropped:
+                if self._unlisted_path(identifier) is not None:
+                    self._hashed.put(identifier, own, {})
+                return self._hashed.drop_table(identifier)
             row = self._hashed.manifest.find(identifier)
             if row is not None and row.object_type == TABLE and row.location == own:
                 self._drop_own(identifier, row, own)
@@ -358,7 +364,7 @@ class CompatibleCatalog(Catalog):
 
     def _free_path(self, identifier: Identifier, own: str) -> str | None:
         """The directory of a new root table: its own, or None (a hashed one) beside a tombstone."""
-        if self._listing.state(own) is State.MOVED or self._hashed.is_occupied(own):
+        if self._listing.state(own) in RESTING or self._hashed.is_occupied(own):
             return None
         self._listing.require_free(identifier, own)
         return own

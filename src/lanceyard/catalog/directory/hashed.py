@@ -20,14 +20,17 @@ from lanceyard.catalog.base import (
 )
 from lanceyard.catalog.changes import (
     AlterProperties,
+    Change,
     CreateNamespace,
     DropNamespace,
     MoveTable,
+    Outcome,
     PutTable,
     RemoveTable,
 )
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.batch import Batch
+from lanceyard.catalog.directory.dropped import DroppedTables
 from lanceyard.catalog.directory.manifest import Manifest
 from lanceyard.catalog.directory.manifest.table import Management
 from lanceyard.catalog.directory.states import DEREGISTERING
@@ -49,12 +52,17 @@ class HashedCatalog(Catalog):
     """
 
     def __init__(
-        self, store: Store, manifest: Manifest, clock: Callable[[], float] = time.time
+        self,
+        store: Store,
+        manifest: Manifest,
+        clock: Callable[[], float] = time.time,
+        drop_retention: float = 0.0,
     ) -> None:
-        """Keep the tables of a root by its manifest."""
+        """Keep the tables of a root by its manifest, and dropped ones for some seconds."""
         self._store = store
         self.manifest = manifest
         self.versions = ManagedVersions(store, manifest, clock)
+        self.dropped = DroppedTables(store, manifest, self.versions, drop_retention, clock)
         self.storage_options = store.options
 
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
@@ -84,10 +92,9 @@ class HashedCatalog(Catalog):
         self._delete_all(self.manifest.commit(change).gone)
 
     def drop_namespace(self, identifier: Identifier, *, cascade: bool) -> Mapping[str, str]:
-        if cascade:
-            self._unmark(self._descendants(identifier))
-        outcome = self.manifest.commit(DropNamespace(identifier.object_id, cascade))
-        self._delete_all(outcome.gone)
+        change = DropNamespace(identifier.object_id, cascade)
+        rows = [*filter(None, [self.manifest.find(identifier)])]
+        outcome = self._drop(change, [*rows, *self._descendants(identifier)] if cascade else rows)
         return outcome.row.properties if outcome.row else {}
 
     def alter_namespace(
@@ -264,12 +271,25 @@ class HashedCatalog(Catalog):
             raise
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
-        self._unmark(filter(None, [self.manifest.find(identifier)]))
-        outcome = self.manifest.commit(RemoveTable(identifier.object_id))
-        self._delete_all(outcome.gone)
+        row = self.manifest.find(identifier)
+        outcome = self._drop(RemoveTable(identifier.object_id), [row] if row else [])
         assert outcome.row is not None
         location = self._store.location(outcome.row.location or "")
         return TableEntry(location, outcome.row.properties)
+
+    @property
+    def keeps_dropped(self) -> bool:
+        """Whether what is dropped can be brought back."""
+        return self.dropped.retention > 0
+
+    def _drop(self, change: Change, rows: Sequence[Row]) -> Outcome:
+        """Carry out a drop: rows first, storage last, or later if it can be taken back."""
+        if self.keeps_dropped and rows:
+            return self.dropped.drop(change, rows)
+        self._unmark(rows)
+        outcome = self.manifest.commit(change)
+        self._delete_all(outcome.gone)
+        return outcome
 
     def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
         self.versions.flush()
@@ -321,7 +341,7 @@ class HashedCatalog(Catalog):
         chosen: bool,
     ) -> PutTable:
         """The change that adds a table with what lies at its location."""
-        versions = self.versions.lying_at(path) if self.manages_versions() else ()
+        versions = self.versions.adoptable(path)
         return PutTable(identifier.object_id, path, dict(properties), replace, chosen, versions)
 
     def after_commit(self, work: Callable[[], object]) -> None:

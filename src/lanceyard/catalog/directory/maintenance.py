@@ -14,6 +14,7 @@ from lanceyard.catalog.maintenance import (
     Progress,
     RepairReport,
 )
+from lanceyard.errors import UnsupportedOperationError
 from lanceyard.settings import DirectorySettings
 from lanceyard.storage.base import Store
 
@@ -47,6 +48,20 @@ class DirectoryMaintenance(Maintenance):
         bare = self._settings.bare_directories
         try:
             return Migration(self._store, self._manifest, bare, dry_run, progress).run()
+        finally:
+            self._manifest.close()
+
+    def manage_versions(self, *, wait: timedelta | None) -> int:
+        from lanceyard.catalog.directory.versions import ManagedVersions
+
+        if not self._settings.manifest_enabled:
+            raise UnsupportedOperationError("versions are kept in a manifest: migrate first")
+        if self._settings.dir_listing_enabled:
+            self.migrate(dry_run=False, progress=None)
+        seconds = self._settings.window if wait is None else wait.total_seconds()
+        versions = ManagedVersions(self._store, self._manifest, self._clock)
+        try:
+            return versions.switch_on(seconds)
         finally:
             self._manifest.close()
 

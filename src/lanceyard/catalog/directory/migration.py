@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from lanceyard.catalog.changes import AdoptTables, DiscardRow
 from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.contents import table_properties
 from lanceyard.catalog.directory.manifest import Manifest
-from lanceyard.catalog.directory.repair.contents import table_properties
 from lanceyard.catalog.directory.states import VISIBLE, state_of
 from lanceyard.catalog.maintenance import (
     THREADS,

@@ -9,6 +9,8 @@ from lanceyard.storage.base import Store
 
 TOMBSTONE = b"moved"
 CREATING = b"creating"
+DROPPED = b"dropped"
+"""Dropped, and to be brought back or deleted: see `dropped`."""
 DEREGISTERING = b"deregistering"
 """Written by who has rows: deregistered, unless there is a row, which decides."""
 
@@ -22,6 +24,8 @@ class State(Enum):
     DEREGISTERED = "deregistered"
     MOVED = "moved"
     """The table was renamed; a tombstone stays, lest an open handle bring the old name back."""
+    DROPPED = "dropped"
+    """The table was dropped, and can be brought back."""
     DROPPING = "dropping"
     """Somebody is deleting it, or was when it crashed."""
     CREATING = "creating"
@@ -30,7 +34,7 @@ class State(Enum):
 
 VISIBLE = (State.DECLARED, State.PRESENT)
 """States in which there is a table."""
-GONE = (State.ABSENT, State.MOVED, State.CREATING)
+GONE = (State.ABSENT, State.MOVED, State.DROPPED, State.CREATING)
 """States in which there is no table to be dropped or registered."""
 
 
@@ -51,5 +55,5 @@ def _hidden_state(store: Store, path: str) -> State:
     if store.exists(f"{path}/{layout.DROPPING}"):
         return State.DROPPING
     content = store.get(f"{path}/{layout.DEREGISTERED}")
-    known = {TOMBSTONE: State.MOVED, CREATING: State.CREATING}
+    known = {TOMBSTONE: State.MOVED, DROPPED: State.DROPPED, CREATING: State.CREATING}
     return known.get(content or b"", State.DEREGISTERED)

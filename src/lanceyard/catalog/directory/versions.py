@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -15,16 +16,20 @@ from itertools import islice
 from lanceyard import errors
 from lanceyard.catalog.base import VersionPage, Versions
 from lanceyard.catalog.changes import AdoptVersions, Change, PublishVersions, Together
+from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.manifest import Manifest
+from lanceyard.catalog.directory.manifest.table import Management
+from lanceyard.catalog.maintenance import pages
 from lanceyard.catalog.ranges import Ranges
-from lanceyard.catalog.snapshot import Row
-from lanceyard.catalog.version_files import VersionFiles, number_of
+from lanceyard.catalog.snapshot import TABLE, Row, Snapshot
+from lanceyard.catalog.version_files import VersionFiles
 from lanceyard.catalog.versions import CreateVersion, TableVersion
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
 
 LOGGER = logging.getLogger(__name__)
 FETCH = 1_000
+ADOPTED_AT_ONCE = 200
 LATEST = VersionPage(limit=1)
 
 
@@ -73,14 +78,9 @@ class ManagedVersions:
         Raises
         ------
         InvalidInputError
-            The manifest is not staged in this table's directory, or is that of another version.
+            The manifest is not staged in this table's directory.
         """
         version, name = step.version, step.version.manifest
-        if number_of(name) != version.number or not version.is_staged:
-            raise errors.InvalidInputError(
-                f"{name!r} is not the name of a staged manifest of version {version.number} of "
-                f"table {step.identifier}"
-            )
         path = f"{location}/_versions/{name}"
         found = self._store.stat(path)
         if found is None:
@@ -118,15 +118,19 @@ class ManagedVersions:
         at the rows, and has none, was written past the catalog. What was `refused` for building
         upon such a one must not fit later on, so it goes.
         """
+        if self._manifest.is_past:
+            return
         files = self._files(table)
         names = files.names()
-        last = self._manifest.read(lambda state: state.versions(table.object_id).last)
+        last = self._manifest.read(lambda state: _latest_at(state, table))
+        if last is None:
+            return
         for number, name in names.items():
-            if last is not None and number > last:
+            if number > last:
                 aside = f"{name}-foreign-{uuid.uuid4().hex}"
                 self._store.move(files.path_of(name), files.path_of(aside))
                 self._report(table, number, aside)
-        if refused is not None and refused.is_staged and refused.number > (last or 0) + 1:
+        if refused is not None and refused.is_staged and refused.number > last + 1:
             self._store.delete(files.path_of(refused.manifest))
 
     def unpublish(self, table: Row, numbers: Ranges) -> None:
@@ -141,6 +145,10 @@ class ManagedVersions:
             if self._has_row(table, number):
                 self._store.copy_if_absent(doomed, files.path_of(name))
             self._store.delete(doomed)
+
+    def adoptable(self, location: str) -> tuple[tuple[int, str], ...]:
+        """The versions in a directory, where versions are rows."""
+        return self.lying_at(location) if self._manifest.management() is Management.ON else ()
 
     def lying_at(self, location: str) -> tuple[tuple[int, str], ...]:
         """Number and metadata of the versions in a directory, oldest first."""
@@ -164,18 +172,36 @@ class ManagedVersions:
                 changes.append(AdoptVersions(table.object_id, table.location or "", versions))
         self._try_each(changes)
 
+    def switch_on(self, wait: float) -> int:
+        """Make all versions of all tables rows, after some seconds; return how many tables.
+
+        Until then files decide, also for those who commit through the catalog, so that writers who
+        do not yet know of it lose nothing. What they commit while rows are added is seen by the
+        second look.
+        """
+        if self._manifest.management() is Management.OFF:
+            self._manifest.manage(Management.ADOPTING)
+        if self._manifest.management() is Management.ADOPTING:
+            time.sleep(wait)
+            self._manifest.manage(Management.ON)
+        for _ in range(2):
+            tables = self._manifest.read(lambda s: [r for r in s.rows() if r.object_type == TABLE])
+            for part in pages([row for row in tables if _is_safe(row)], ADOPTED_AT_ONCE):
+                self.adopt(part)
+        return len(tables)
+
     def flush(self) -> None:
         """Write into the rows which manifests were published since."""
         with self._guard:
             published, self._published = self._published, {}
-        self._try_each(
-            [
-                PublishVersions(
-                    table, location, tuple((n, v.to_json(location)) for n, v in versions.items())
-                )
-                for (table, location), versions in published.items()
-            ]
-        )
+        changes = []
+        for (table, location), noted in published.items():
+            # One that was deleted, and then created by others under its number, is not ours.
+            found = self.read(Row(table, TABLE, location), noted)
+            ours = [noted[v.number] for v in found if v.staged_as == noted[v.number].staged_as]
+            said = tuple((v.number, v.to_json(location)) for v in ours)
+            changes.append(PublishVersions(table, location, said))
+        self._try_each(changes)
 
     def _report(self, table: Row, number: int, aside: str) -> None:
         LOGGER.warning(
@@ -209,12 +235,12 @@ class ManagedVersions:
         self._manifest.poke()
 
     def _is_published(self, table: Row, version: TableVersion) -> bool:
+        """Whether a manifest has its final name, and nobody has removed it since."""
         key = (table.object_id, table.location or "")
-        if version.number in self._published.get(key, {}):
-            return True
-        return not version.is_staged and self._store.exists(
-            self._files(table).path_of(version.manifest)
-        )
+        noted = self._published.get(key, {}).get(version.number)
+        if version.is_staged and (noted is None or noted.staged_as != version.staged_as):
+            return False
+        return self._store.exists(self._files(table).path_of(version.final))
 
     def _is_there(self, table: Row, version: TableVersion, present: Mapping[int, str]) -> bool:
         return version.number in present or (version.is_staged and self.publish(table, version))
@@ -231,3 +257,15 @@ class ManagedVersions:
 
     def _files(self, table: Row) -> VersionFiles:
         return VersionFiles(self._store, table.location or "")
+
+
+def _latest_at(state: Snapshot, table: Row) -> int | None:
+    """The latest version of a table, if it still is where it was seen."""
+    row = state.row(table.object_id)
+    if row is None or row.location != table.location:
+        return None
+    return state.versions(table.object_id).last
+
+
+def _is_safe(row: Row) -> bool:
+    return row.location is not None and layout.is_safe(row.location)

@@ -11,6 +11,7 @@ import uuid
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from lanceyard.catalog.changes import Change, Outcome
@@ -19,7 +20,7 @@ from lanceyard.catalog.directory.manifest.group import Group, Ticket
 from lanceyard.catalog.directory.manifest.relay import Relay
 from lanceyard.catalog.directory.manifest.table import ConflictError, Management, ManifestTable
 from lanceyard.catalog.directory.manifest.upkeep import Upkeep
-from lanceyard.catalog.directory.manifest.view import View
+from lanceyard.catalog.directory.manifest.view import PastView, View
 from lanceyard.catalog.ranges import Ranges
 from lanceyard.catalog.snapshot import Draft, Edit, Row, Snapshot
 from lanceyard.catalog.version_files import VersionFiles
@@ -27,6 +28,7 @@ from lanceyard.errors import (
     ConcurrentModificationError,
     InternalError,
     UnknownOutcomeError,
+    UnsupportedOperationError,
     storage_failure,
 )
 from lanceyard.identifier import Identifier
@@ -67,14 +69,19 @@ class Manifest:
         window: float,
         clock: Callable[[], float] = time.time,
         manage_versions: bool = False,
+        history: float | None = None,
+        past: ManifestTable | None = None,
     ) -> None:
         """Look at the manifest below a root. Nothing is read or written yet.
 
         With `manage_versions` the versions of tables are rows from the start, if the catalog is
-        still empty; one that is not has its own way.
+        still empty; one that is not has its own way. Old states are kept for `history` seconds.
+        With a `past` version of it that is all there is to be seen, and nothing can be changed.
         """
         self._store = store
         self._manage_versions = manage_versions
+        self._history = history
+        self._past = past
         self._window = window
         self._clock = clock
         self._files = VersionFiles(store, MANIFEST)
@@ -87,13 +94,15 @@ class Manifest:
 
     def reset(self) -> None:
         """Forget what was read: the child of a fork starts so, its threads and locks being gone."""
-        self._view = View(self._store, self._files, window=self._window, clock=self._clock)
+        view = View if self._past is None else partial(PastView, self._past)
+        self._view = view(self._store, self._files, window=self._window, clock=self._clock)
         self._group = Group(self._relay.land)
         self._upkeep = Upkeep(
             self._store,
             self._files,
             self._due_work,
             window=self._window,
+            history=self._history,
             clock=self._clock,
         )
         self._landing = threading.Lock()
@@ -168,6 +177,8 @@ class Manifest:
 
     def commit(self, change: Change) -> Outcome:
         """Carry out a change. When this returns, it has landed and will stay."""
+        if self._past is not None:
+            raise UnsupportedOperationError("this is the catalog as of an earlier moment")
         return self._group.submit(change)
 
     def before_upkeep(self, work: Callable[[], None]) -> None:
@@ -176,7 +187,48 @@ class Manifest:
 
     def poke(self) -> None:
         """Say that there is work for upkeep."""
-        self._upkeep.poke()
+        if self._past is None:
+            self._upkeep.poke()
+
+    def past(self, version: int) -> Manifest:
+        """The manifest as it was at one of its versions. Raises `OSError` or `ValueError`."""
+        table = ManifestTable.open(self._store, version)
+        return Manifest(self._store, window=self._window, clock=self._clock, past=table)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether this is an earlier version, which says nothing of what came after it."""
+        return self._past is not None
+
+    def states(self) -> Sequence[int]:
+        """The versions of the manifest that are kept, oldest first."""
+        return self._files.newest_first()[::-1]
+
+    def committed_at(self, version: int) -> float | None:
+        """When a version was committed, in seconds since the epoch; None if it is not kept."""
+        return self._store.modified(self._files.path(version))
+
+    def version(self) -> int:
+        """The newest version; 0 where there is none yet."""
+        with self._view.lock:
+            table = self._view.table()
+            return 0 if table is None else table.version
+
+    def ensure(self) -> int:
+        """The newest version, of a manifest that is created if there is none."""
+        with self._view.lock:
+            return self._ready().version
+
+    def tags(self) -> dict[str, int]:
+        """The versions that have names."""
+        with self._view.lock:
+            table = self._view.table()
+            return {} if table is None else table.tags()
+
+    def tag(self, name: str, version: int | None) -> None:
+        """Give a version a name, for ever; None takes the name away."""
+        with self._view.lock:
+            self._ready().tag(name, version)
 
     def doubled(self) -> set[str]:
         """Object ids that more than one row has, which only other writers can bring about."""

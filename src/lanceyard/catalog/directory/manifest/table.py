@@ -151,6 +151,17 @@ class ManifestTable:
         flags = int(self.dataset.metadata.get(WRITER_FLAGS) or 0) | MANAGED_VERSIONS
         self.dataset.update_metadata({MANAGEMENT: management.value, WRITER_FLAGS: str(flags)})
 
+    def tags(self) -> dict[str, int]:
+        """The versions that have names."""
+        return {name: int(tag["version"]) for name, tag in self.dataset.tags.list().items()}
+
+    def tag(self, name: str, version: int | None) -> None:
+        """Give a version a name, or, with None, take the name away."""
+        if version is None:
+            self.dataset.tags.delete(name)
+        else:
+            self.dataset.tags.create(name, version)
+
     def rows(self, keys: Iterable[FileKey]) -> Iterator[tuple[FileKey, list[Row]]]:
         """The rows of some fragments, fragment by fragment."""
         wanted = set(keys)

@@ -14,7 +14,7 @@ from lance import LanceDataset
 
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.intents import INTENTS, sweep
-from lanceyard.catalog.directory.manifest.table import ConflictError, ManifestTable
+from lanceyard.catalog.directory.manifest.table import ConflictError, Management, ManifestTable
 from lanceyard.catalog.version_files import VersionFiles
 from lanceyard.errors import LanceNamespaceError
 from lanceyard.storage.base import Store
@@ -35,6 +35,7 @@ PAUSE = 0.5
 SELDOM = 15.0
 MANY_UNINDEXED = 512
 IDLE = 5.0
+HISTORY = 3_600.0
 
 
 class Upkeep:
@@ -51,9 +52,11 @@ class Upkeep:
         before: Sequence[Callable[[], None]],
         *,
         window: float,
+        history: float | None,
         clock: Callable[[], float],
     ) -> None:
         """Do nothing until poked; `before` is what others want done before each round."""
+        self._history = history
         self._before = before
         self._store = store
         self._files = files
@@ -166,19 +169,24 @@ class Upkeep:
         conflicts with is there: so one is committed first, and it is younger than the window.
         """
         now = self._clock()
-        if now - self._cleaned_at < self._window / 2 or not self._has_old_versions(now):
+        if now - self._cleaned_at < self._window / 2:
             return
         newest = self._newest()
-        if newest is None:
+        if newest is None or not self._has_versions_before(now - self._kept_for(newest)):
             return
         fenced = newest.fence()
-        age = max(0.0, time.time() - (now - self._window))
+        age = max(0.0, time.time() - (now - self._kept_for(newest)))
         fenced.dataset.cleanup_old_versions(
             older_than=timedelta(seconds=age), error_if_tagged_old_versions=False
         )
         self._cleaned_at = now
 
-    def _has_old_versions(self, now: float) -> bool:
+    def _kept_for(self, table: ManifestTable) -> float:
+        """How long old versions are kept, in seconds: an hour where they tell of all tables."""
+        default = HISTORY if table.management is Management.ON else 0.0
+        return max(self._window, default if self._history is None else self._history)
+
+    def _has_versions_before(self, moment: float) -> bool:
         versions = self._files.newest_first()
         oldest = self._store.modified(self._files.path(versions[-1])) if versions else None
-        return oldest is not None and now - oldest > self._window
+        return oldest is not None and oldest < moment

@@ -225,6 +225,20 @@ class View:
         snapshot.apply(Edit(removed, added, {}, versions))
 
 
+class PastView(View):
+    """One version of the manifest, whatever comes after it."""
+
+    def __init__(
+        self, past: ManifestTable, store: Store, files: VersionFiles, **times: Any
+    ) -> None:
+        """Know that version."""
+        super().__init__(store, files, **times)
+        self._table = past
+
+    def table(self) -> ManifestTable | None:
+        return self._table
+
+
 def _residents(rows: Iterable[Row]) -> Residents:
     return Residents.of((row.object_id, row.object_type) for row in rows)
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from lanceyard.catalog.changes import AdoptTables, DiscardRow
 from lanceyard.catalog.directory import layout
-from lanceyard.catalog.directory.repair.contents import FOLDERS, STRAY, table_properties
+from lanceyard.catalog.directory.contents import FOLDERS, STRAY, table_properties
 from lanceyard.catalog.directory.repair.site import Case, Site
 from lanceyard.catalog.directory.states import DEREGISTERING, State, state_of
 from lanceyard.catalog.maintenance import Finding, Kind

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from lance import LanceDataset
 
+from lanceyard.catalog.directory.contents import Contents
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.intents import INTENTS, abandoned, sweep
 from lanceyard.catalog.directory.manifest.schema import ROW_COLUMNS
-from lanceyard.catalog.directory.repair.contents import Contents
 from lanceyard.catalog.directory.repair.site import Case, Site
 from lanceyard.catalog.directory.repair.tables import orphan_cases, stray_cases, torn_cases
 from lanceyard.catalog.maintenance import Finding, Kind

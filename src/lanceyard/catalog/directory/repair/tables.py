@@ -9,7 +9,7 @@ from functools import partial
 from lance import LanceDataset
 
 from lanceyard.catalog.directory import layout
-from lanceyard.catalog.directory.repair.contents import Contents
+from lanceyard.catalog.directory.contents import Contents
 from lanceyard.catalog.directory.repair.site import Case, Site
 from lanceyard.catalog.maintenance import Kind
 from lanceyard.storage.base import File

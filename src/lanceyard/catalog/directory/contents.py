@@ -70,7 +70,7 @@ class Contents:
 
     def lacks(self, dataset: LanceDataset) -> list[str]:
         """The files that a version refers to and that are not there."""
-        return [path for path in sorted(self._references(dataset)) if not self._has(path)]
+        return [path for path in sorted(self.references(dataset)) if not self._has(path)]
 
     def strays(self, files: Iterable[File]) -> list[File]:
         """Files that were to be renamed and never were."""
@@ -101,7 +101,7 @@ class Contents:
                 return []
             if any(getattr(f.metadata, "overlays", None) for f in at.get_fragments()):
                 return []
-            known = self._references(at) | {_transaction_file(at)}
+            known = self.references(at) | {_transaction_file(at)}
             left = {path: f for path, f in left.items() if not self._is_among(known, path)}
         return sorted(left.values())
 
@@ -130,10 +130,24 @@ class Contents:
         opened = map(dataset.checkout_version, older)
         return next((before for before in opened if not self.lacks(before)), None)
 
-    def _references(self, dataset: LanceDataset) -> set[str]:
+    def references(self, dataset: LanceDataset) -> set[str]:
         """What a version refers to below its own directory; indexes are directories."""
         found = {path for f in dataset.get_fragments() for path in _data_files(f)}
         return found | {path for i in dataset.describe_indices() for path in _index_files(i)}
+
+    def files(self, dataset: LanceDataset) -> list[str]:
+        """Every file that a version refers to below its own directory."""
+        found = []
+        for path in sorted(self.references(dataset)):
+            if path.startswith(f"{INDICES}/"):
+                found += self._below(path)
+            else:
+                found += [path, *self._below(path.removesuffix(".lance"))]  # blobs lie beside it
+        return found
+
+    def _below(self, folder: str) -> list[str]:
+        files = self._store.files(f"{self.path}/{folder}")
+        return [file.path.removeprefix(f"{self.path}/") for file in files]
 
     def _has(self, path: str) -> bool:
         return self._store.exists(f"{self.path}/{path}")
