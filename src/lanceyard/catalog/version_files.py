@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import NamedTuple
 
 from lanceyard.catalog.versions import STAGED, final_name
@@ -18,8 +19,8 @@ class Published(NamedTuple):
 
     is_ours: bool
     """It has its final name now, or had it already."""
-    aside: str | None = None
-    """Where another manifest, which had that name, was moved."""
+    aside: tuple[str, ...] = ()
+    """Where other manifests, which had that name, were moved."""
 
 
 class VersionFiles:
@@ -76,31 +77,48 @@ class VersionFiles:
         """Take a torn manifest out of the way of the next commit, for `repair` to look at."""
         self._store.move(self.path(version), f"{self.path(version)}-torn-{mark}")
 
-    def publish(self, staged: str, *, aside: str | None = None) -> Published:
+    def publish(self, staged: str, *, insist: bool = False) -> Published:
         """Give a staged manifest its final name, if no other manifest has it.
 
-        With `aside` one that does is moved to that name instead. Doing it twice is doing it once.
+        With `insist` one that does is moved aside. Doing it twice is doing it once, also at the
+        same time.
         """
-        source, target = self.path_of(staged), self.path_of(final_name(staged))
-        moved = None
+        final = final_name(staged)
+        source, target = self.path_of(staged), self.path_of(final)
+        moved: list[str] = []
         try:
-            if not self._store.copy_if_absent(source, target) and self._differ(source, target):
-                if aside is None:
+            while not self._store.copy_if_absent(source, target):
+                ours = self._store.get(source)
+                if ours is None or ours == self._store.get(target):
+                    break
+                if not insist:
                     return Published(is_ours=False)
-                self._store.move(target, self.path_of(aside))
-                moved = aside
-                self._store.copy_if_absent(source, target)
+                moved += self._move_other_aside(final, ours)
         except FileNotFoundError:
-            # Published already, by whoever removed the staged file, and we may have moved that.
-            if moved is not None:
-                self._store.copy_if_absent(self.path_of(moved), target)
-            return Published(self._store.exists(target))
+            # Published already, by whoever removed the staged file.
+            return Published(self._store.exists(target), tuple(moved))
         self._store.sync(self.folder)
         self._store.delete(source)
-        return Published(is_ours=True, aside=moved)
+        return Published(is_ours=True, aside=tuple(moved))
 
-    def _differ(self, one: str, other: str) -> bool:
-        return self._store.get(one) != self._store.get(other)
+    def _move_other_aside(self, final: str, ours: bytes) -> list[str]:
+        """Move a manifest aside and return its new name, unless it is ours by now."""
+        aside = foreign_name(final)
+        target, place = self.path_of(final), self.path_of(aside)
+        try:
+            self._store.move(target, place)
+        except FileNotFoundError:
+            return []  # another one was faster
+        if self._store.get(place) != ours:
+            return [aside]
+        self._store.copy_if_absent(place, target)
+        self._store.delete(place)
+        return []
+
+
+def foreign_name(final: str) -> str:
+    """A new name for a manifest that is not part of its table."""
+    return f"{final}-foreign-{uuid.uuid4().hex}"
 
 
 def number_of(name: str) -> int | None:

@@ -97,9 +97,17 @@ class Batch:
             return self._catalog.versions.staged(step, location)
         except errors.InvalidInputError:
             before = self._same_before(step)
-            if before is None:
-                raise
-            return before
+            if before is not None:
+                return before
+            number, last = step.version.number, self._last(step.identifier)
+            if number <= last:
+                raise errors.version_exists(step.identifier, number, last) from None
+            raise
+
+    def _last(self, identifier: Identifier) -> int:
+        if identifier in self._declared:
+            return 0
+        return self._catalog.describe_table(identifier).version or 0
 
     def _same_before(self, step: CreateVersion) -> TableVersion | None:
         """The version that the same request created before, published."""
@@ -113,10 +121,13 @@ class Batch:
 
     def _expel(self) -> None:
         """Take what was written past the catalog out of the way of the next try."""
+        refused: dict[Identifier, list[TableVersion]] = {}
         for step in self._steps:
             if isinstance(step, CreateVersion):
-                with contextlib.suppress(errors.LanceNamespaceError):
-                    self._catalog.versions.expel(self._table(step.identifier), step.version)
+                refused.setdefault(step.identifier, []).append(step.version)
+        for identifier, versions in refused.items():
+            with contextlib.suppress(errors.LanceNamespaceError):
+                self._catalog.versions.expel(self._table(identifier), versions)
 
     def _landed_before(self) -> list[Landed] | None:
         """What the same batch came to, if it is sent for the second time."""
@@ -149,10 +160,17 @@ class Batch:
 
     def _require_tables(self) -> None:
         """Refuse a missing table before the directory of another one is marked."""
-        declared = {step.identifier for step in self._steps if isinstance(step, Declare)}
+        declared: set[Identifier] = set()
+        gone: set[Identifier] = set()
         for step in self._steps:
-            if step.identifier not in declared:
+            if isinstance(step, Declare):
+                declared.add(step.identifier)
+            elif step.identifier in gone:
+                raise errors.table_not_found(step.identifier)
+            elif step.identifier not in declared:
                 self._table(step.identifier)
+            if isinstance(step, Deregister):
+                gone.add(step.identifier)
 
     def _location(self, identifier: Identifier) -> str:
         if identifier in self._declared:

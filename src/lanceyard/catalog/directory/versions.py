@@ -22,7 +22,7 @@ from lanceyard.catalog.directory.manifest.table import Management
 from lanceyard.catalog.maintenance import pages
 from lanceyard.catalog.ranges import Ranges
 from lanceyard.catalog.snapshot import TABLE, Row, Snapshot
-from lanceyard.catalog.version_files import VersionFiles
+from lanceyard.catalog.version_files import VersionFiles, foreign_name
 from lanceyard.catalog.versions import CreateVersion, TableVersion
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
@@ -68,7 +68,11 @@ class ManagedVersions:
             There is no such version, or others have removed its manifest.
         """
         for version in self.read(table, [number]):
-            if self._is_published(table, version) or self.publish(table, version):
+            if self._was_published(table, version):
+                found = self._store.exists(self._files(table).path_of(version.final))
+            else:
+                found = self.publish(table, version)
+            if found:
                 return version.published()
         raise errors.version_not_found(Identifier.from_object_id(table.object_id), number)
 
@@ -103,35 +107,54 @@ class ManagedVersions:
 
         Another manifest that has that name was not committed through the catalog: rows decide.
         """
-        aside = f"{version.final}-foreign-{uuid.uuid4().hex}"
-        published = self._files(table).publish(version.manifest, aside=aside)
-        if published.aside is not None:
-            self._report(table, version.number, published.aside)
+        published = self._files(table).publish(version.manifest, insist=True)
+        for aside in published.aside:
+            self._report(table, version.number, aside)
         if published.is_ours and version.is_staged:
             self._note(table, version.published())
         return published.is_ours
 
-    def expel(self, table: Row, refused: TableVersion | None = None) -> None:
+    def expel(self, table: Row, refused: Sequence[TableVersion] = ()) -> None:
         """Move manifests aside that are newer than the latest version, and so are none of ours.
 
-        A manifest gets its final name after its row was committed: one that is there before we look
-        at the rows, and has none, was written past the catalog. What was `refused` for building
-        upon such a one must not fit later on, so it goes.
+        What was `refused`, in its order, for building upon such a one must not fit later on, so it
+        goes.
         """
         if self._manifest.is_past:
             return
-        files = self._files(table)
-        names = files.names()
+        if self._foreign(table):
+            # Best without others who commit a version whose name is still taken.
+            with self._manifest.alone():
+                for number, name in self._foreign(table).items():
+                    self._move_aside(table, number, name)
         last = self._manifest.read(lambda state: _latest_at(state, table))
-        if last is None:
-            return
-        for number, name in names.items():
-            if number > last:
-                aside = f"{name}-foreign-{uuid.uuid4().hex}"
-                self._store.move(files.path_of(name), files.path_of(aside))
-                self._report(table, number, aside)
-        if refused is not None and refused.is_staged and refused.number > last + 1:
-            self._store.delete(files.path_of(refused.manifest))
+        if last is not None and refused and refused[0].number > last + 1:
+            for version in refused:
+                if version.is_staged:
+                    self._store.delete(self._files(table).path_of(version.manifest))
+
+    def _foreign(self, table: Row) -> dict[int, str]:
+        """The manifests that are newer than the latest version.
+
+        A manifest gets its final name after its row was committed: one that is there before we look
+        at the rows, and has none, was written past the catalog.
+        """
+        names = self._files(table).names()
+        last = self._manifest.read(lambda state: _latest_at(state, table))
+        return {n: name for n, name in names.items() if last is not None and n > last}
+
+    def _move_aside(self, table: Row, number: int, name: str) -> None:
+        files = self._files(table)
+        aside = foreign_name(name)
+        try:
+            self._store.move(files.path_of(name), files.path_of(aside))
+        except FileNotFoundError:
+            return  # another one was faster
+        if not self._has_row(table, number):
+            self._report(table, number, aside)
+        elif self._store.copy_if_absent(files.path_of(aside), files.path_of(name)):
+            # A writer came in between: this may be its manifest, or gives way when it publishes.
+            self._store.delete(files.path_of(aside))
 
     def unpublish(self, table: Row, numbers: Ranges) -> None:
         """Delete the manifests of versions whose rows are gone."""
@@ -140,7 +163,10 @@ class ManagedVersions:
             if not numbers.has(number):
                 continue
             doomed = files.path_of(f"{name}-deleted-{uuid.uuid4().hex}")
-            self._store.move(files.path_of(name), doomed)
+            try:
+                self._store.move(files.path_of(name), doomed)
+            except FileNotFoundError:
+                continue  # others have removed it
             # A writer may have come in between, with a new version of this number.
             if self._has_row(table, number):
                 self._store.copy_if_absent(doomed, files.path_of(name))
@@ -234,16 +260,17 @@ class ManagedVersions:
             self._published.setdefault(key, {})[version.number] = version
         self._manifest.poke()
 
-    def _is_published(self, table: Row, version: TableVersion) -> bool:
-        """Whether a manifest has its final name, and nobody has removed it since."""
+    def _was_published(self, table: Row, version: TableVersion) -> bool:
+        """Whether a manifest is known to have got its final name; others may have removed it."""
         key = (table.object_id, table.location or "")
         noted = self._published.get(key, {}).get(version.number)
-        if version.is_staged and (noted is None or noted.staged_as != version.staged_as):
-            return False
-        return self._store.exists(self._files(table).path_of(version.final))
+        return not version.is_staged or (noted is not None and noted.staged_as == version.staged_as)
 
     def _is_there(self, table: Row, version: TableVersion, present: Mapping[int, str]) -> bool:
-        return version.number in present or (version.is_staged and self.publish(table, version))
+        """Whether a manifest has its final name, and no other one has."""
+        if self._was_published(table, version):
+            return version.number in present
+        return self.publish(table, version)
 
     def read(self, table: Row, numbers: Iterable[int]) -> Iterator[TableVersion]:
         """Versions in the order of their numbers here, as far as they have rows."""

@@ -68,46 +68,49 @@ class Upkeep:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._due = False
         self._indexed_at = float("-inf")
         self._cleaned_at = float("-inf")
 
     def poke(self) -> None:
         """Say that something was written."""
-        self._wake.set()
-        if self._thread is None:
-            with self._guard:
-                if self._thread is None:
-                    self._stop.clear()
-                    self._thread = threading.Thread(
-                        target=self._run, name="lanceyard-upkeep", daemon=True
-                    )
-                    self._thread.start()
+        with self._guard:
+            self._due = True
+            self._wake.set()
+            if self._thread is None:
+                self._stop.clear()
+                self._thread = threading.Thread(
+                    target=self._run, name="lanceyard-upkeep", daemon=True
+                )
+                self._thread.start()
 
     def close(self) -> None:
         """End the thread, after a last round if something was written since."""
         with self._guard:
-            thread, self._thread = self._thread, None
-        if thread is not None:
+            thread = self._thread
             self._stop.set()
             self._wake.set()
+        if thread is not None:
             thread.join()
 
     def _run(self) -> None:
         atexit.register(self.close)
-        idle_since = time.monotonic()
-        while time.monotonic() - idle_since < IDLE:
-            if self._wake.wait(timeout=IDLE):
-                self._stop.wait(PAUSE)
-                self._wake.clear()
-                self._prepare()
-                self.round()
-                idle_since = time.monotonic()
-            if self._stop.is_set():
-                break
-        with self._guard:
-            if self._thread is threading.current_thread():
-                self._thread = None
+        while self._is_due():
+            self._stop.wait(PAUSE)
+            self._prepare()
+            self.round()
         atexit.unregister(self.close)
+
+    def _is_due(self) -> bool:
+        """Wait for something to do; if there is nothing for a while, nobody relies on us then."""
+        if not self._stop.is_set():
+            self._wake.wait(timeout=IDLE)
+        with self._guard:
+            due, self._due = self._due, False
+            self._wake.clear()
+            if not due:
+                self._thread = None
+            return due
 
     def _prepare(self) -> None:
         """Do what writes through the catalog itself, so not while `at_work`."""
