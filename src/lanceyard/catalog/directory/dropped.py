@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,6 +29,8 @@ class Record:
 
     id: str
     at: float
+    until: float
+    """When its retention ends, whatever that of others is."""
     rows: tuple[Row, ...]
 
     @property
@@ -55,13 +57,15 @@ class DroppedTables:
         self._versions = versions
         self._clock = clock
         self.retention = retention
+        manifest.before_upkeep(self.expire)
 
     def drop(self, change: Change, rows: Sequence[Row]) -> Outcome:
         """Carry out a drop, so that it can be taken back.
 
         The record is written first. While a row refers to a directory of it, it counts for nothing.
         """
-        record = Record(uuid.uuid4().hex, self._clock(), tuple(rows))
+        now = self._clock()
+        record = Record(uuid.uuid4().hex, now, now + self.retention, tuple(rows))
         self._write(record)
         hidden = [path for path in record.paths if layout.hide(self._store, path, DROPPED)]
         try:
@@ -78,12 +82,12 @@ class DroppedTables:
 
     def told(self) -> list[Dropped]:
         """What can be brought back, the latest first."""
-        return [_told(record) for record in self._records() if not self._is_back(record)]
+        return [_told(record) for record in self._records() if self._can_return(record)]
 
     def restore(self, dropped: Dropped, target: Identifier) -> None:
         """Bring something back under a name, with all that was below it, in one commit."""
         record = next((r for r in self._records() if r.id == dropped.id), None)
-        if record is None or self._is_back(record):
+        if record is None or not self._can_return(record):
             raise errors.table_not_found(dropped.name)
         self._manifest.commit(Together("", tuple(self._changes(record, target))))
         moved = target != dropped.name
@@ -98,7 +102,7 @@ class DroppedTables:
     def expire(self) -> None:
         """Delete for good what was dropped longer ago than the retention."""
         for record in self._records():
-            if record.at + self.retention > self._clock():
+            if record.until > self._clock():
                 continue
             for path in filter(self._is_free, record.paths):
                 self._store.delete_tree(path, last=layout.DROP_MARKERS)
@@ -109,7 +113,7 @@ class DroppedTables:
         late = [row for row in outcome.gone if row not in record.rows]
         if late:
             self._store.delete(self._path(record.id))
-            more = Record(record.id, record.at, (*record.rows, *late))
+            more = replace(record, rows=(*record.rows, *late))
             self._write(more)
             for path in more.paths:
                 layout.hide(self._store, path, DROPPED)
@@ -126,9 +130,9 @@ class DroppedTables:
                     object_id, row.location, row.properties, chosen=True, versions=versions
                 )
 
-    def _is_back(self, record: Record) -> bool:
-        """Whether rows refer to its directories: it was restored, or never dropped."""
-        return self._manifest.read(lambda state: any(map(state.is_occupied, record.paths)))
+    def _can_return(self, record: Record) -> bool:
+        """Whether there is time, and no row refers to its directories: that would be back."""
+        return record.until > self._clock() and all(map(self._is_free, record.paths))
 
     def _is_free(self, path: str) -> bool:
         return not self._manifest.read(lambda state: state.is_occupied(path))
@@ -142,7 +146,7 @@ class DroppedTables:
         return sorted(found, key=lambda record: -record.at)
 
     def _write(self, record: Record) -> None:
-        said = {"at": record.at, "rows": record.rows}
+        said = {"at": record.at, "until": record.until, "rows": record.rows}
         data = json.dumps(said, ensure_ascii=False).encode()
         self._store.put_if_absent(self._path(record.id), data)
 
@@ -151,7 +155,8 @@ class DroppedTables:
 
 
 def _read(record_id: str, said: dict[str, Any]) -> Record:
-    return Record(record_id, said["at"], tuple(Row(*row) for row in said["rows"]))
+    rows = tuple(Row(*row) for row in said["rows"])
+    return Record(record_id, said["at"], said["until"], rows)
 
 
 def _told(record: Record) -> Dropped:
