@@ -142,6 +142,26 @@ class Kind(Enum):
         Severity.DAMAGE,
         "move the files to the trash; the table is declared and empty",
     )
+    UNPUBLISHED_VERSION = (
+        "a committed version whose manifest does not have its final name yet",
+        Severity.WRONG,
+        "give it that name, and let its row say so",
+    )
+    LOST_VERSION = (
+        "a row of a version whose manifest somebody removed",
+        Severity.LITTER,
+        "remove the row",
+    )
+    FOREIGN_VERSION = (
+        "a version that was written past the catalog, or was deleted from it",
+        Severity.WRONG,
+        "move its manifest to the trash",
+    )
+    ABANDONED_TRANSACTION = (
+        "a transaction in which nobody takes part any more",
+        Severity.LITTER,
+        "end it as it was decided, or cancel it",
+    )
     ORPHAN_FILES = (
         "files of a table that no version refers to",
         Severity.LITTER,

@@ -49,6 +49,12 @@ class VersionFiles:
         stem = f"{LAST - version:020d}" if self._counts_down else str(version)
         return f"{stem}.{ENDING}"
 
+    def path_like(self, name: str, version: int) -> str:
+        """Where the manifest of a version lies, in the naming of one that is known."""
+        stem, _, _ = name.partition(".")
+        self._counts_down = len(stem) == len(str(LAST))
+        return self.path(version)
+
     def exists(self, version: int) -> bool:
         """Whether a version is there."""
         return self._store.exists(self.path(version))

@@ -73,15 +73,21 @@ class DirectoryMaintenance(Maintenance):
         unreferenced_for: timedelta,
         progress: Callable[[Progress], None] | None,
     ) -> RepairReport:
+        from lanceyard.catalog.directory.hashed import HashedCatalog
         from lanceyard.catalog.directory.repair import Repair, Site, Trash
+        from lanceyard.catalog.directory.transactions import DirectoryTransactions
 
+        catalog = HashedCatalog(self._store, self._manifest, self._clock)
+        window = self._settings.window
         site = Site(
             self._store,
             self._manifest,
             Trash(self._store, self._clock),
-            self._settings.window,
+            window,
             self._clock,
             unreferenced_for,
+            catalog.versions,
+            DirectoryTransactions(self._store, catalog, window, self._clock),
             bare=self._settings.bare_directories,
             lists_directories=self._settings.dir_listing_enabled,
             obeys_rows=self._settings.manifest_enabled,

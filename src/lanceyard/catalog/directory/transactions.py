@@ -111,16 +111,29 @@ class DirectoryTransactions(Transactions):
 
     def sweep(self) -> None:
         """Remove what is left of transactions that ended, or whose processes are all gone."""
+        for transaction in self.abandoned():
+            self.settle(transaction)
+        for transaction in self._quiet():
+            if transaction.status() is not Status.RUNNING:
+                self._store.delete_tree(transaction.folder)
+
+    def abandoned(self) -> list[DirectoryTransaction]:
+        """Transactions in which nobody takes part any more, and that nobody ended."""
+        return [transaction for transaction in self._quiet() if transaction.is_abandoned()]
+
+    def settle(self, transaction: DirectoryTransaction) -> None:
+        """End an abandoned transaction, and remove it."""
+        with suppress(errors.LanceNamespaceError):
+            transaction.settle()
+            self._store.delete_tree(transaction.folder)
+
+    def _quiet(self) -> Iterator[DirectoryTransaction]:
+        """Transactions of which nothing changed within the window."""
         for entry in list(self._store.entries(FOLDER)):
             changed = self._store.changed(f"{FOLDER}/{entry.name}")
-            if changed is None or changed > self._clock() - self._window:
-                continue
-            with suppress(errors.LanceNamespaceError):
-                transaction = self.find(entry.name)
-                if transaction.is_abandoned():
-                    transaction.settle()
-                if transaction.status() is not Status.RUNNING:
-                    self._store.delete_tree(f"{FOLDER}/{entry.name}")
+            if changed is not None and changed <= self._clock() - self._window:
+                with suppress(errors.TransactionNotFoundError):
+                    yield self.find(entry.name)
 
 
 class DirectoryTransaction(Transaction):
@@ -131,7 +144,8 @@ class DirectoryTransaction(Transaction):
         self._store = store
         self._catalog = catalog
         self.id = mark
-        self._folder = f"{FOLDER}/{mark}"
+        self.folder = f"{FOLDER}/{mark}"
+        """Where it lies, from the root."""
         self._presence = ExitStack()
         if not mark.isalnum() or self._read("begun.json") is None:
             raise errors.TransactionNotFoundError(f"there is no transaction {mark!r}")
@@ -139,9 +153,7 @@ class DirectoryTransaction(Transaction):
     def enter(self) -> None:
         """Show that a process takes part, for as long as it lives or until it leaves."""
         if self.status() is Status.RUNNING:
-            self._presence.enter_context(
-                self._store.hold(f"{self._folder}/live/{uuid.uuid4().hex}")
-            )
+            self._presence.enter_context(self._store.hold(f"{self.folder}/live/{uuid.uuid4().hex}"))
 
     def leave(self) -> None:
         self._presence.close()
@@ -159,7 +171,7 @@ class DirectoryTransaction(Transaction):
     def alter(self, put: Mapping[str, str], unset: Collection[str]) -> Mapping[str, str]:
         number = len(self._changes_of_properties())
         said = _encode({"put": dict(put), "unset": list(unset)})
-        while not self._store.put_if_absent(f"{self._folder}/properties/{number:06}.json", said):
+        while not self._store.put_if_absent(f"{self.folder}/properties/{number:06}.json", said):
             number += 1
         return self.properties()
 
@@ -192,7 +204,7 @@ class DirectoryTransaction(Transaction):
         self._require_running()
         base = self._version_then(identifier)[1]
         said = {"object_id": identifier.object_id, "number": base}
-        self._store.put_if_absent(f"{self._folder}/required/{_key(identifier)}.json", _encode(said))
+        self._store.put_if_absent(f"{self.folder}/required/{_key(identifier)}.json", _encode(said))
 
     def commit(self) -> None:
         if self.status() is Status.SUCCEEDED:
@@ -221,7 +233,7 @@ class DirectoryTransaction(Transaction):
         """Whether nobody takes part any more, and nobody ended it."""
         if self.status() is not Status.RUNNING:
             return False
-        return not any(self._is_held(e.name) for e in self._store.entries(f"{self._folder}/live"))
+        return not any(self._is_held(e.name) for e in self._store.entries(f"{self.folder}/live"))
 
     def settle(self) -> None:
         """End an abandoned transaction: as it was decided and landed, or not at all."""
@@ -311,7 +323,7 @@ class DirectoryTransaction(Transaction):
         return found
 
     def _requirements(self) -> list[Change]:
-        names = [entry.name for entry in self._store.entries(f"{self._folder}/required")]
+        names = [entry.name for entry in self._store.entries(f"{self.folder}/required")]
         said = [self._read(f"required/{name}") or {} for name in sorted(names)]
         return [RequireLatest(each["object_id"], each["number"]) for each in said]
 
@@ -360,7 +372,7 @@ class DirectoryTransaction(Transaction):
 
     def _decide(self, how: str) -> None:
         """Be the one who ends the transaction, or find that it ends the same way."""
-        self._store.put_if_absent(f"{self._folder}/end.json", _encode({"how": how}))
+        self._store.put_if_absent(f"{self.folder}/end.json", _encode({"how": how}))
         decided = (self._read("end.json") or {}).get("how")
         if decided != how:
             raise errors.ConcurrentModificationError(
@@ -369,9 +381,9 @@ class DirectoryTransaction(Transaction):
 
     def _end(self, status: Status, why: str = "") -> None:
         said = {"status": status.value, "why": why}
-        self._store.put_if_absent(f"{self._folder}/ended.json", _encode(said))
+        self._store.put_if_absent(f"{self.folder}/ended.json", _encode(said))
         self.leave()
-        self._store.delete_tree(f"{self._folder}/tables")
+        self._store.delete_tree(f"{self.folder}/tables")
         with suppress(errors.LanceNamespaceError, ValueError, OSError):
             self._catalog.manifest.tag(TAG + self.id, None)
 
@@ -382,7 +394,7 @@ class DirectoryTransaction(Transaction):
 
     def _is_held(self, name: str) -> bool:
         try:
-            with self._store.hold(f"{self._folder}/live/{name}", 0.0):
+            with self._store.hold(f"{self.folder}/live/{name}", 0.0):
                 return False
         except TimeoutError:
             return True
@@ -392,26 +404,26 @@ class DirectoryTransaction(Transaction):
         return None if said is None else Workspace(**said)
 
     def _note(self, identifier: Identifier, space: Workspace) -> bool:
-        path = f"{self._folder}/tables/{_key(identifier)}.json"
+        path = f"{self.folder}/tables/{_key(identifier)}.json"
         return self._store.put_if_absent(path, _encode(asdict(space)))
 
     def _workspaces(self) -> list[Workspace]:
-        names = [entry.name for entry in self._store.entries(f"{self._folder}/tables")]
+        names = [entry.name for entry in self._store.entries(f"{self.folder}/tables")]
         said = [self._read(f"tables/{name}") for name in sorted(names) if name.endswith(".json")]
         return [Workspace(**each) for each in said if each is not None]
 
     def _place(self, identifier: Identifier) -> str:
-        return f"{self._folder}/tables/{_key(identifier)}"
+        return f"{self.folder}/tables/{_key(identifier)}"
 
     def _staged_name(self, name: str) -> str:
         return f"{name.partition('.')[0]}{STAGED}{self.id}"
 
     def _changes_of_properties(self) -> list[dict[str, Any]]:
-        names = sorted(entry.name for entry in self._store.entries(f"{self._folder}/properties"))
+        names = sorted(entry.name for entry in self._store.entries(f"{self.folder}/properties"))
         return [said for name in names if (said := self._read(f"properties/{name}")) is not None]
 
     def _read(self, name: str) -> dict[str, Any] | None:
-        data = self._store.get(f"{self._folder}/{name}")
+        data = self._store.get(f"{self.folder}/{name}")
         return None if data is None else json.loads(data)
 
 

@@ -50,9 +50,10 @@ class ManagedVersions:
         order = numbers.descending() if page.descending else numbers.ascending()
         if page == LATEST and numbers:
             number = next(order)
-            if self._store.exists(self._files(table).path(number + 1)):
+            latest = self.find(table, number)
+            if self._store.exists(self._files(table).path_like(latest.manifest, number + 1)):
                 self.expel(table)
-            return Versions([self.find(table, number)], numbers.size > 1)
+            return Versions([latest], numbers.size > 1)
         present = self._files(table).names()
         wanted = filter(page.follows, order)
         found = (v for v in self.read(table, wanted) if self._is_there(table, v, present))

@@ -164,6 +164,12 @@ class Manifest:
                 state.has_read(row)
             return found
 
+    def staged(self) -> list[Row]:
+        """The rows of versions that say their manifests are staged."""
+        with self._view.lock:
+            table = self._view.table()
+            return [] if table is None else table.staged()
+
     def properties(self) -> Mapping[str, str]:
         """The properties of the root namespace."""
         with self._view.lock:

@@ -17,7 +17,7 @@ from lance.fragment import FragmentMetadata, write_fragments
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest import schema as rows_schema
 from lanceyard.catalog.directory.manifest.homes import FileKey, Residents
-from lanceyard.catalog.snapshot import Edit, Row
+from lanceyard.catalog.snapshot import TABLE_VERSION, Edit, Row
 from lanceyard.errors import UnsupportedOperationError
 from lanceyard.storage.base import Store
 
@@ -28,6 +28,8 @@ MANAGED_VERSIONS = 1
 """The writer feature of version rows, which other writers would refuse or leave behind."""
 KNOWN_WRITER_FLAGS = MANAGED_VERSIONS
 MANAGEMENT = "table_version_management"
+
+STAGED_PATH = r'"manifest_path": "[^"]*\.manifest-'
 
 OURS = "lanceyard"
 CHANGES = "lanceyard.changes"
@@ -176,6 +178,12 @@ class ManifestTable:
         found = self.dataset.to_table(
             columns=rows_schema.ROW_COLUMNS, filter=f"object_id IN ({listed})"
         )
+        return rows_schema.from_arrow(found)
+
+    def staged(self) -> list[Row]:
+        """The rows of versions that say their manifests are staged."""
+        condition = f"object_type = '{TABLE_VERSION}' AND regexp_like(metadata, '{STAGED_PATH}')"
+        found = self.dataset.to_table(columns=rows_schema.ROW_COLUMNS, filter=condition)
         return rows_schema.from_arrow(found)
 
     def is_ours(self, version: int) -> bool:

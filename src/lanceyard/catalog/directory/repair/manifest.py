@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 
 from lance import LanceDataset
 
@@ -45,6 +46,9 @@ def litter_cases(site: Site) -> Iterator[Case]:
     dataset = contents.open_newest_whole()
     if dataset is not None:
         yield from orphan_cases(site, contents, dataset, files)
+    for transaction in site.transactions.abandoned():
+        finding = Finding(Kind.ABANDONED_TRANSACTION, transaction.folder)
+        yield Case(finding, partial(site.transactions.settle, transaction))
     folder = site.store.local_path(INTENTS)
     left = abandoned(folder, site.window) if folder else []
     for path in left:

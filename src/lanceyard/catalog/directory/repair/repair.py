@@ -14,6 +14,7 @@ from lanceyard.catalog.directory.repair.rows import doubled_cases, row_cases, sh
 from lanceyard.catalog.directory.repair.site import BusyError, Case, Site
 from lanceyard.catalog.directory.repair.tables import table_cases
 from lanceyard.catalog.directory.repair.trash import TRASH
+from lanceyard.catalog.directory.repair.versions import pointer_cases
 from lanceyard.catalog.directory.states import VISIBLE, state_of
 from lanceyard.catalog.maintenance import (
     THREADS,
@@ -62,6 +63,7 @@ class Repair:
             self._check_rows()
             self._check_directories()
             self._check_tables()
+            self._settle(pointer_cases(self._site))
             self._settle(litter_cases(self._site))
         emptied = 0 if self._dry_run else self._site.trash.empty(self._retention)
         return RepairReport(

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from lanceyard.catalog.changes import Change
 from lanceyard.catalog.directory.manifest import Manifest
 from lanceyard.catalog.directory.repair.trash import Trash
+from lanceyard.catalog.directory.transactions import DirectoryTransactions
+from lanceyard.catalog.directory.versions import ManagedVersions
 from lanceyard.catalog.maintenance import Finding, Kind
 from lanceyard.catalog.snapshot import Row, Snapshot
 from lanceyard.errors import ConcurrentModificationError
@@ -37,6 +39,8 @@ class Site:
     window: float
     clock: Callable[[], float]
     unreferenced_for: timedelta
+    versions: ManagedVersions
+    transactions: DirectoryTransactions
     bare: bool
     """The layout of document 001."""
     lists_directories: bool

@@ -10,7 +10,9 @@ from lance import LanceDataset
 
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.contents import Contents
+from lanceyard.catalog.directory.manifest.table import Management
 from lanceyard.catalog.directory.repair.site import Case, Site
+from lanceyard.catalog.directory.repair.versions import staged_names, version_cases
 from lanceyard.catalog.maintenance import Kind
 from lanceyard.storage.base import File
 
@@ -22,8 +24,11 @@ def table_cases(site: Site, path: str) -> Iterator[Case]:
     """
     contents = Contents(site.store, path)
     files = [*site.store.files(path)]
+    yield from version_cases(site, path)
+    awaited = staged_names(site, path)
     brief = [file for file in files if contents.is_brief(file.path)]
-    yield from stray_cases(site, contents, [*{*brief, *_unreferenced(site, files)}])
+    loose = {file for file in (*brief, *_unreferenced(site, files)) if _name(file) not in awaited}
+    yield from stray_cases(site, contents, [*loose])
     if not contents.versions():
         yield from _without_versions(site, contents, files)
         return
@@ -87,7 +92,13 @@ def _missing_cases(site: Site, contents: Contents, dataset: LanceDataset) -> Ite
     if since is None:
         return
     finding = site.finding(Kind.MISSING_FILES, contents.path, _some(missing), since)
-    leave_out = partial(contents.leave_out, dataset)
+
+    def leave_out() -> None:
+        contents.leave_out(dataset)
+        owner = site.owners.get(contents.path)
+        if owner is not None and site.manifest.management() is Management.ON:
+            site.versions.adopt([owner])
+
     yield Case(finding, lambda: site.with_path(contents.path, leave_out))
 
 
@@ -107,6 +118,10 @@ def _files_found(site: Site, kind: Kind, path: str, files: list[File]) -> Iterat
     finding = site.finding(kind, path, _some(names), since)
     take = partial(site.trash.take_files, finding, [file.path for file in old])
     yield Case(finding, partial(site.while_held, path, take))
+
+
+def _name(file: File) -> str:
+    return file.path.rpartition("/")[2]
 
 
 def _some(names: list[str]) -> str:
