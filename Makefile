@@ -51,7 +51,9 @@ interop-spark-%: pyproject.toml constraints.txt
 	sed 's/^pyspark==.*/pyspark==$*/' constraints.txt > .venv-spark-$*/constraints.txt
 	.venv-spark-$*/bin/pip install --quiet --editable . 'pyspark[connect]==$*' pandas pytest \
 		pytest-xdist hypothesis --constraint .venv-spark-$*/constraints.txt
-	.venv-spark-$*/bin/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark
+	# Older versions of PySpark leave sockets to the garbage collector.
+	.venv-spark-$*/bin/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark \
+		-W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
 ledger: $(READY) ## Write down where the reference implementation deviates from the documents
 	$(BIN)/python -m tests.conformance.ledger
