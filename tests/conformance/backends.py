@@ -53,6 +53,9 @@ class Backend:
     manifest: bool = False
     """Names are rows of a `__manifest` table."""
 
+    managed: bool = False
+    """The versions of tables are rows of the manifest."""
+
     listing: bool = False
     """A `<name>.lance` directory in the root is a table of the root namespace."""
 
@@ -93,6 +96,7 @@ def _reference(**properties: str) -> Callable[[Path], LanceNamespace]:
 
 _V1: dict[str, str] = {"manifest_enabled": "false"}
 _V2: dict[str, str] = {"dir_listing_enabled": "false"}
+_MANAGED: dict[str, str] = {**_V2, "table_version_management": "true"}
 _BARE: dict[str, str] = {"manifest_enabled": "false", "bare_directories": "true"}
 
 _MANIFEST: dict[str, Any] = {
@@ -109,6 +113,7 @@ BACKENDS = [
     Backend("v2", "v2", _directory(**_V2), **_MANIFEST),
     Backend("compat", "compat", _directory(), **_MANIFEST, listing=True),
     Backend("bare", "bare", _directory(**_BARE), declare=False),
+    Backend("managed", "v2", _directory(**_MANAGED), **_MANIFEST, managed=True),
 ]
 """Ours: what a plain run of the kit tries."""
 

@@ -15,7 +15,7 @@ from lance_namespace import CreateNamespaceRequest, DropNamespaceRequest
 from lanceyard.namespace.implementations import Namespace
 
 from .backends import Backend, selected
-from .kit import Catalog, matches
+from .kit import Catalog, count_up, directory, matches, stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -132,6 +132,30 @@ def table(catalog: Catalog, home: list[str]) -> list[str]:
     identifier = [*home, "t"]
     catalog.create_table(identifier, 1, 2, 3)
     return identifier
+
+
+@pytest.fixture
+def history(request: pytest.FixtureRequest, catalog: Catalog) -> list[str]:
+    """A table of the root with versions 1 and 2; `each_naming` says how their manifests are named.
+
+    Which namespace it is in makes no difference to most rules about versions.
+    """
+    table = ["t"]
+    catalog.create_table(table, 1, 2, 3)
+    catalog.append(table, 4)
+    if getattr(request, "param", None) == "counting_up":
+        location = catalog.deregister_table(table).location
+        count_up(directory(location))
+        catalog.register_table(table, catalog.inside(location))
+    return table
+
+
+@pytest.fixture
+def long(catalog: Catalog, history: list[str]) -> list[str]:
+    """A table with versions 1 to 5."""
+    for version in (3, 4, 5):
+        catalog.create_table_version(history, **stage(catalog.directory(history), version))
+    return history
 
 
 @pytest.fixture

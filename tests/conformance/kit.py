@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import shutil
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import lance
 import lance_namespace as spec
+import obstore
 import pyarrow as pa
 import pytest
 from lance_namespace.errors import ErrorCode, LanceNamespaceError
+from lance_namespace_urllib3_client.models.version_range import VersionRange
+from obstore.store import LocalStore
 
 if TYPE_CHECKING:
     from .backends import Backend
@@ -75,6 +80,50 @@ def write_lance(path: Path, *values: int) -> Path:
     return path
 
 
+def versions_in(table: Path, branch: str | None = None) -> Path:
+    """Where a Lance table, or a branch of it, keeps its manifests."""
+    return (table / "tree" / branch if branch else table) / "_versions"
+
+
+def manifest_name(version: int, *, counting_up: bool = False) -> str:
+    """The name of a manifest: it counts down, so that a listing begins with the newest."""
+    return f"{version}.manifest" if counting_up else f"{2**64 - 1 - version:020d}.manifest"
+
+
+each_naming = pytest.mark.parametrize("history", ["counting_down", "counting_up"], indirect=True)
+"""Try a rule with both ways in which Lance names manifests."""
+
+
+def count_up(table: Path) -> None:
+    """Name the manifests of a Lance table as Lance did before: by their version."""
+    for path in versions_in(table).glob("*.manifest"):
+        path.rename(path.with_name(manifest_name(2**64 - 1 - int(path.stem), counting_up=True)))
+
+
+def stage(table: Path, version: int, *, like: int = 1, branch: str | None = None) -> dict[str, Any]:
+    """Stage a manifest, a copy of an older one, and say what a request says to create it."""
+    folder = versions_in(table, branch)
+    counting_up = (folder / manifest_name(like, counting_up=True)).exists()
+    source = folder / manifest_name(like, counting_up=counting_up)
+    staged = folder / f"{manifest_name(version, counting_up=counting_up)}-{uuid.uuid4()}"
+    shutil.copyfile(source, staged)
+    return as_staged(staged, version)
+
+
+def as_staged(path: Path, version: int) -> dict[str, Any]:
+    """What a request says that makes a staged manifest a version."""
+    return {
+        "version": version,
+        "manifest_path": str(path).lstrip("/"),
+        "manifest_size": path.stat().st_size,
+        "e_tag": obstore.head(LocalStore(path.parent), path.name)["e_tag"],
+    }
+
+
+NOWHERE: dict[str, Any] = {"version": 3, "manifest_path": f"nowhere/{manifest_name(3)}-1"}
+"""What a request says whose manifest was never staged."""
+
+
 @dataclass(frozen=True)
 class Catalog:
     """A namespace under test. Each operation takes an identifier and the request's other fields."""
@@ -90,7 +139,7 @@ class Catalog:
 
     def again(self) -> Catalog:
         """A second client of the same catalog."""
-        return self.beside(self.backend.mode)
+        return Catalog(self.backend.open(self.root), self.backend, self.root)
 
     @property
     def plain(self) -> Any:
@@ -156,6 +205,63 @@ class Catalog:
     ) -> spec.RenameTableResponse:
         request = spec.RenameTableRequest(id=identifier, new_table_name=new_table_name, **fields)
         return self.client.rename_table(request)
+
+    def list_table_versions(
+        self, identifier: Identifier, **fields: Any
+    ) -> spec.ListTableVersionsResponse:
+        request = spec.ListTableVersionsRequest(id=identifier, **fields)
+        return self.client.list_table_versions(request)
+
+    def describe_table_version(self, identifier: Identifier, **fields: Any) -> spec.TableVersion:
+        request = spec.DescribeTableVersionRequest(id=identifier, **fields)
+        return self.client.describe_table_version(request).version
+
+    def create_table_version(self, identifier: Identifier, **fields: Any) -> spec.TableVersion:
+        request = spec.CreateTableVersionRequest(id=identifier, **fields)
+        version = self.client.create_table_version(request).version
+        assert version, "no version"
+        return version
+
+    def delete_table_versions(
+        self, identifier: Identifier, *ranges: tuple[int, int], **fields: Any
+    ) -> int | None:
+        """BatchDeleteTableVersions, and how many it deleted."""
+        request = spec.BatchDeleteTableVersionsRequest(
+            id=identifier,
+            ranges=[VersionRange(start_version=start, end_version=end) for start, end in ranges],
+            **fields,
+        )
+        return self.client.batch_delete_table_versions(request).deleted_count
+
+    def create_table_versions(self, *entries: Mapping[str, Any]) -> list[spec.TableVersion]:
+        """BatchCreateTableVersions."""
+        request = spec.BatchCreateTableVersionsRequest(
+            entries=[spec.CreateTableVersionEntry(**entry) for entry in entries]
+        )
+        return self.client.batch_create_table_versions(request).versions
+
+    def commit(self, *operations: Mapping[str, Any]) -> list[spec.CommitTableResult]:
+        """BatchCommitTables; each operation is a dict of its kind and its request."""
+        request = spec.BatchCommitTablesRequest(
+            operations=[spec.CommitTableOperation.model_validate(each) for each in operations]
+        )
+        return self.client.batch_commit_tables(request).results
+
+    def versions(self, identifier: Identifier, **fields: Any) -> list[int]:
+        """The numbers of a table's versions, as they are listed."""
+        return [each.version for each in self.list_table_versions(identifier, **fields).versions]
+
+    def manifest(self, identifier: Identifier, version: int) -> bytes:
+        """The manifest of a version, read under its final name."""
+        path = self.describe_table_version(identifier, version=version).manifest_path
+        return Path("/" + path).read_bytes()
+
+    def append(self, identifier: Identifier, *values: int) -> lance.LanceDataset:
+        """Append to a table as pylance does: through the catalog, if that manages versions."""
+        place: dict[str, Any] = {"uri": self.location(identifier)}
+        if self.backend.managed:
+            place = {"namespace_client": self.client, "table_id": identifier}
+        return lance.write_dataset(numbers(*values), mode="append", **place)
 
     def namespaces(self, identifier: Identifier) -> list[str]:
         """The names of the child namespaces."""

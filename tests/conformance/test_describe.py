@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lance
 import pytest
 from lance_namespace.errors import ErrorCode
 
@@ -14,7 +13,6 @@ from .kit import (
     Identifier,
     applies,
     each,
-    numbers,
     refused,
     write_lance,
 )
@@ -23,7 +21,7 @@ from .kit import (
 @pytest.fixture
 def history(catalog: Catalog, table: list[str]) -> list[str]:
     """A table with versions 1 and 2, the first tagged `first`, and a branch `side`."""
-    dataset = lance.write_dataset(numbers(4), catalog.location(table), mode="append")
+    dataset = catalog.append(table, 4)
     dataset.tags.create("first", 1)
     dataset.create_branch("side")
     return table
@@ -34,6 +32,7 @@ def test_describing_returns_location_and_properties_and_nothing_else(
     catalog: Catalog, table: list[str]
 ) -> None:
     described = catalog.describe_table(table).model_dump(exclude_none=True)
+    assert described.pop("managed_versioning", False) is catalog.backend.managed
     assert sorted(described) == ["location", "properties"]
 
 

@@ -11,9 +11,20 @@ import pyarrow as pa
 import pytest
 from lance_namespace.errors import ErrorCode
 
-from .kit import NEW_TABLES, TABLE_REMOVALS, Act, Catalog, applies, each, refused, write_lance
+from .kit import (
+    NEW_TABLES,
+    TABLE_REMOVALS,
+    Act,
+    Catalog,
+    applies,
+    each,
+    manifest_name,
+    refused,
+    write_lance,
+)
 
 manifest = applies(manifest=True)
+managed = applies(managed=True)
 listing = applies(listing=True)
 
 
@@ -233,6 +244,39 @@ def test_the_row_of_a_removed_table_is_gone(
 ) -> None:
     act(catalog, table)
     assert "$".join(table) not in rows(catalog)
+
+
+@managed
+def test_a_version_is_a_row_named_by_its_table_and_number(
+    catalog: Catalog, home: list[str], table: list[str]
+) -> None:
+    """003, CreateTableVersion: `<table_id>$<version>`, with metadata as JSON."""
+    row = rows(catalog)["$".join([*table, "1"])]
+    path = f"{catalog.directory(table).name}/_versions/{manifest_name(1)}"
+    assert row["object_type"] == "table_version"
+    assert json.loads(row["metadata"])["manifest_path"] == path
+
+
+@managed
+@each(TABLE_REMOVALS)
+def test_the_rows_of_versions_go_with_their_table(
+    catalog: Catalog, home: list[str], table: list[str], act: Act
+) -> None:
+    act(catalog, table)
+    assert sorted(rows(catalog)) == home
+
+
+@managed
+def test_the_rows_of_versions_go_with_a_dropped_namespace(catalog: Catalog, ns: list[str]) -> None:
+    catalog.create_table([*ns, "t"], 1)
+    catalog.drop_namespace(ns, behavior="cascade")
+    assert rows(catalog) == {}
+
+
+@managed
+def test_the_rows_of_versions_follow_a_renamed_table(catalog: Catalog, history: list[str]) -> None:
+    catalog.rename_table(history, "new")
+    assert sorted(rows(catalog)) == ["new", "new$1", "new$2"]
 
 
 @manifest

@@ -73,6 +73,8 @@ class Batch:
     def _change(self, at: int, step: Step, around: ExitStack) -> Change:
         object_id = step.identifier.object_id
         if isinstance(step, Declare):
+            if step.identifier in self._declared:
+                raise errors.table_exists(step.identifier, "the batch declares it twice")
             path, chosen = self._catalog.place(step.identifier, step.location)
             around.enter_context(self._catalog.reserving(step.identifier, path, chosen=chosen))
             self._declared[step.identifier] = path

@@ -6,6 +6,7 @@ import contextlib
 import heapq
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -262,10 +263,21 @@ class CompatibleCatalog(Catalog):
         return self._hashed.find_version(identifier, number)
 
     def commit(self, steps: Sequence[Step]) -> list[Landed]:
-        for step in steps:
-            if isinstance(step, Declare) and self._unlisted_path(step.identifier) is not None:
+        return self._hashed.commit([self._with_own_path(step) for step in steps])
+
+    def _with_own_path(self, step: Step) -> Step:
+        """A step of a batch on a root table, with regard to the directory that it has or gets."""
+        own = self._own_path(step.identifier)
+        if own is None:
+            return step
+        if isinstance(step, Declare):
+            if self._unlisted_path(step.identifier) is not None:
                 raise errors.table_exists(step.identifier)
-        return self._hashed.commit(steps)
+            free = None if step.location else self._free_path(step.identifier, own)
+            return step if free is None else replace(step, location=free)
+        if self._unlisted_path(step.identifier) is not None:
+            self._hashed.put(step.identifier, own, {})
+        return step
 
     def close(self) -> None:
         self._hashed.close()

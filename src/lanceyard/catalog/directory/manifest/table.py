@@ -18,7 +18,7 @@ from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest import schema as rows_schema
 from lanceyard.catalog.directory.manifest.homes import FileKey, Residents
 from lanceyard.catalog.snapshot import TABLE_VERSION, Edit, Row
-from lanceyard.errors import UnsupportedOperationError
+from lanceyard.errors import InvalidInputError, UnsupportedOperationError
 from lanceyard.storage.base import Store
 
 READER_FLAGS = "lance.namespace.manifest.reader_feature_flags"
@@ -136,7 +136,7 @@ class ManifestTable:
     @property
     def properties(self) -> dict[str, str]:
         """The properties of the root namespace: the metadata of the table."""
-        return {k: v for k, v in self.dataset.metadata.items() if not k.startswith("lance")}
+        return {k: v for k, v in self.dataset.metadata.items() if not _is_own(k)}
 
     @property
     def count(self) -> int:
@@ -146,6 +146,11 @@ class ManifestTable:
     def alter_properties(self, put: Mapping[str, str], unset: Collection[str]) -> None:
         """Put and unset properties of the root namespace, in a commit of its own."""
         updates: dict[str, str | None] = {**put, **dict.fromkeys(unset)}
+        own = [key for key in updates if _is_own(key)]
+        if own:
+            raise InvalidInputError(
+                f"property {own[0]!r} says how the catalog is kept, and is not for anybody to alter"
+            )
         self.dataset.update_metadata(updates)
 
     def manage(self, management: Management) -> None:
@@ -358,6 +363,11 @@ def _fragment(metadata: FragmentMetadata) -> Fragment:
     deletion = metadata.deletion_file
     files = tuple(file.path for file in metadata.files)
     return Fragment(files if deletion is None else (*files, str(deletion)), metadata)
+
+
+def _is_own(key: str) -> bool:
+    """Whether a property of the table is not one of the root namespace."""
+    return key.startswith("lance") or key == MANAGEMENT
 
 
 def _check_flags(dataset: LanceDataset, key: str, known: int, verb: str) -> None:

@@ -36,6 +36,7 @@ SELDOM = 15.0
 MANY_UNINDEXED = 512
 IDLE = 5.0
 HISTORY = 3_600.0
+FAILURES = (OSError, ValueError, RuntimeError, ConflictError, LanceNamespaceError)
 
 
 class Upkeep:
@@ -117,7 +118,7 @@ class Upkeep:
         for work in self._before:
             try:
                 work()
-            except (OSError, LanceNamespaceError) as failure:
+            except FAILURES as failure:
                 LOGGER.info("work on %s was put off: %s", MANIFEST, failure)
 
     def round(self) -> None:
@@ -135,7 +136,7 @@ class Upkeep:
             self._keep_indexes(table.dataset)
             self._clean_up()
             sweep(self._store.local_path(INTENTS) or "")
-        except (OSError, ValueError, RuntimeError, ConflictError, LanceNamespaceError) as failure:
+        except FAILURES as failure:
             # Off the write path there is no caller to tell, and the next round tries again.
             LOGGER.info("upkeep of %s was put off: %s", MANIFEST, failure)
 
