@@ -192,6 +192,12 @@ def test_a_difference_tells_what_was_done(yard: lanceyard.Yard) -> None:
     )
     yard.tags.create("two")
     assert not yard.diff("two")
+    assert str(yard.diff("two")) == "nothing"
+    assert str(yard.diff("one")).splitlines()[2:5] == [
+        "dropped    ns$c",
+        "renamed    ns$b -> ns$moved",
+        "committed  ns$a: version 1 -> 2",
+    ]
     back = yard.diff("two", "one")
     assert back.created == (identifier("ns", "c"),)
     assert back.committed == (Committed(identifier("ns", "a"), 2, 1),)

@@ -22,7 +22,8 @@ from lanceyard.spark.options import Options
 SPARK = (Path(__file__).parents[2] / "docs" / "spark.md").read_text()
 MAINTENANCE = (Path(__file__).parents[2] / "docs" / "maintenance.md").read_text()
 README = (Path(__file__).parents[2] / "README.md").read_text()
-BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+VERSIONS = (Path(__file__).parents[2] / "docs" / "versions.md").read_text()
+EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MODULES = [
     module.name for module in pkgutil.walk_packages(lanceyard.__path__, f"{lanceyard.__name__}.")
 ]
@@ -35,13 +36,12 @@ def test_the_page_on_maintenance_tells_every_kind_of_finding(kind: Kind) -> None
     )
 
 
-def test_the_readme_has_examples() -> None:
-    assert BLOCKS
-
-
-def test_the_examples_of_the_readme_run_as_they_are_written(tmp_path: Path) -> None:
-    script = tmp_path / "readme.py"
-    script.write_text("\n".join(BLOCKS))
+@pytest.mark.parametrize("page", [README, VERSIONS], ids=["README", "versions"])
+def test_the_examples_of_a_page_run_as_they_are_written(tmp_path: Path, page: str) -> None:
+    blocks = EXAMPLE.findall(page)
+    assert blocks
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(blocks))
     command = [sys.executable, "-W", "error", script.name]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

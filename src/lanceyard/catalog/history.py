@@ -61,6 +61,16 @@ class Difference:
     def __bool__(self) -> bool:
         return any((self.created, self.dropped, self.renamed, self.committed, self.altered))
 
+    def __str__(self) -> str:
+        lines = [
+            *(f"created    {name.object_id}" for name in self.created),
+            *(f"dropped    {name.object_id}" for name in self.dropped),
+            *(f"renamed    {was.object_id} -> {now.object_id}" for was, now in self.renamed),
+            *(f"committed  {t.object_id}: version {a} -> {b}" for t, a, b in self.committed),
+            *(f"altered    {name.object_id}" for name in self.altered),
+        ]
+        return "\n".join(lines) or "nothing"
+
 
 @dataclass(frozen=True)
 class Picture:
