@@ -59,22 +59,34 @@ def test_a_stream_begins_with_all_rows_and_goes_on_with_new_ones(follow, table):
     assert follow(table) == [1, 2, 3, 4]
 
 
-def test_a_stream_of_a_catalog_table_goes_into_a_catalog_table(spark, tmp_path):
-    yard = lanceyard.open(tmp_path / "yard", dir_listing_enabled="false")
+@pytest.mark.parametrize("managed", ["false", "true"])
+def test_a_stream_of_a_catalog_table_goes_into_a_catalog_table(spark, tmp_path, managed):
+    mode = {"dir_listing_enabled": "false", "table_version_management": managed}
+    yard = lanceyard.open(tmp_path / "yard", **mode)
     yard.create_table("source", rows(1, 2))
-    root = {"catalog.root": str(tmp_path / "yard"), "catalog.dir_listing_enabled": "false"}
-    stream = spark.readStream.format("lanceyard").options(**root).option("table", "source").load()
-    query = (
-        stream.selectExpr("n * 10 n")
-        .writeStream.format("lanceyard")
-        .options(**root)
-        .option("table", "target")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    assert query.awaitTermination(120)
-    assert sorted(yard.table("target").read()["n"].to_pylist()) == [10, 20]
+    root = {"catalog.root": str(tmp_path / "yard")}
+    root |= {f"catalog.{key}": value for key, value in mode.items()}
+
+    def run():
+        source = spark.readStream.format("lanceyard").options(**root).option("table", "source")
+        query = (
+            source.load()
+            .selectExpr("n * 10 n")
+            .writeStream.format("lanceyard")
+            .options(**root)
+            .option("table", "target")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(120)
+        return sorted(yard.table("target").read()["n"].to_pylist())
+
+    assert run() == [10, 20]
+    yard.table("source").append(rows(3))
+    assert run() == [10, 20, 30]
+    described = yard.namespace.describe_table({"id": ["target"]})
+    assert bool(described.managed_versioning) == (managed == "true")
 
 
 def test_complete_output_replaces_the_table(spark, tmp_path, table):

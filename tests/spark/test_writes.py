@@ -18,6 +18,7 @@ from lanceyard.spark.write import Write
 MODES = {
     "v2": {"dir_listing_enabled": "false"},
     "compat": {},
+    "managed": {"table_version_management": "true"},
     "v1": {"manifest_enabled": "false"},
 }
 NUMBERS = StructType([StructField("id", LongType(), nullable=False)])
