@@ -229,12 +229,13 @@ class Manifest:
         """The versions that have names."""
         with self._view.lock:
             table = self._view.table()
-            return {} if table is None else table.tags()
+        return {} if table is None else table.tags()
 
     def tag(self, name: str, version: int | None) -> None:
         """Give a version a name, for ever; None takes the name away."""
         with self._view.lock:
-            self._ready().tag(name, version)
+            table = self._ready()
+        table.tag(name, version)
 
     def doubled(self) -> set[str]:
         """Object ids that more than one row has, which only other writers can bring about."""

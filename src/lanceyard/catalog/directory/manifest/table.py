@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest import schema as rows_schema
 from lanceyard.catalog.directory.manifest.homes import FileKey, Residents
 from lanceyard.catalog.snapshot import TABLE_VERSION, Edit, Row
-from lanceyard.errors import InvalidInputError, UnsupportedOperationError
+from lanceyard.errors import InternalError, InvalidInputError, UnsupportedOperationError
 from lanceyard.storage.base import Store
 
 READER_FLAGS = "lance.namespace.manifest.reader_feature_flags"
@@ -39,6 +40,7 @@ TAIL_FRAGMENTS = 12
 MIDDLE_FRAGMENTS = 4
 LARGE_ROWS = 8_192
 LARGE_FRAGMENTS = 12
+TRIES = 50
 
 
 class Management(Enum):
@@ -151,23 +153,38 @@ class ManifestTable:
             raise InvalidInputError(
                 f"property {own[0]!r} says how the catalog is kept, and is not for anybody to alter"
             )
-        self.dataset.update_metadata(updates)
+        self._handle().update_metadata(updates)
 
     def manage(self, management: Management) -> None:
         """Say whether versions are rows, in a commit of its own; the table is not this one then."""
         flags = int(self.dataset.metadata.get(WRITER_FLAGS) or 0) | MANAGED_VERSIONS
-        self.dataset.update_metadata({MANAGEMENT: management.value, WRITER_FLAGS: str(flags)})
+        self._handle().update_metadata({MANAGEMENT: management.value, WRITER_FLAGS: str(flags)})
 
     def tags(self) -> dict[str, int]:
         """The versions that have names."""
-        return {name: int(tag["version"]) for name, tag in self.dataset.tags.list().items()}
+        for _ in range(TRIES):
+            # A tag that is deleted while it is listed fails the whole list.
+            with contextlib.suppress(ValueError, OSError):
+                found = self._handle().tags.list()
+                return {name: int(tag["version"]) for name, tag in found.items()}
+        raise InternalError(f"the tags of {MANIFEST} cannot be listed")
 
     def tag(self, name: str, version: int | None) -> None:
         """Give a version a name, or, with None, take the name away."""
+        tags = self._handle().tags
         if version is None:
-            self.dataset.tags.delete(name)
+            tags.delete(name)
         else:
-            self.dataset.tags.create(name, version)
+            tags.create(name, version)
+
+    def _handle(self) -> LanceDataset:
+        """A handle of our own: one that changes something cannot be used by others meanwhile."""
+        return lance.dataset(
+            self._store.location(MANIFEST),
+            version=self.version,
+            session=self.dataset.session(),
+            storage_options=dict(self._store.options) or None,
+        )
 
     def rows(self, keys: Iterable[FileKey]) -> Iterator[tuple[FileKey, list[Row]]]:
         """The rows of some fragments, fragment by fragment."""
