@@ -71,6 +71,7 @@ def test_all_of_it_or_nothing(original: Path, tmp_path: Path, moment: Moment) ->
         # A crash in the callback of something else reaches us as its failure.
         with contextlib.suppress(Crash, OSError, errors.LanceNamespaceError):
             change_all(dying)
+        dying.close()  # its upkeep dies now, and not in another test
         with open_yard(root) as yard:
             found = shown(yard)
             assert found in (BEFORE, AFTER), (at, found)
