@@ -98,7 +98,10 @@ def standalone_cluster(workers: int = 2, cores: int = 1, memory: str = "1g") -> 
 
     def is_complete() -> bool:
         state = f"http://{LOOPBACK}:{page}/json/"
-        with suppress(OSError), urllib.request.urlopen(state, timeout=PATIENCE) as reply:
+        with (
+            suppress(OSError, ValueError, KeyError),
+            urllib.request.urlopen(state, timeout=PATIENCE) as reply,
+        ):
             return bool(json.load(reply)["aliveworkers"] == workers)
         return False  # a page that has just begun to listen has nothing to show yet
 
