@@ -17,8 +17,7 @@ from lanceyard.identifier import Identifier
 PROTECTED = "protected"
 
 
-@dataclass(frozen=True, slots=True)
-class TableEntry:
+class TableEntry(NamedTuple):
     """What a catalog knows of a table."""
 
     location: str

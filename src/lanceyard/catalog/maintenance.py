@@ -294,8 +294,8 @@ class Maintenance(ABC):
 
         From now on those who open a table commit through the catalog. Those who have one open
         commit past it for as long as they keep it, which is part of the table until the `wait`,
-        by default the window, is over; then the versions that are there become rows, and what is
-        written past the catalog is no longer part of a table.
+        by default some seconds, is over; then the versions that are there become rows, and what
+        is written past the catalog is no longer part of a table.
         """
 
     @abstractmethod

@@ -11,7 +11,7 @@ from lance_namespace import LanceNamespace
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog
 from lanceyard.namespace.requests import ListOperationsResponse
-from lanceyard.namespace.threads import apart_from_lance
+from lanceyard.namespace.threads import apart_from_lance, is_called_by_lance
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -33,7 +33,9 @@ def tells_failures(method: Callable[_P, _R]) -> Callable[_P, _R]:
     @wraps(method)
     def carried_out(*args: _P.args, **named: _P.kwargs) -> _R:
         try:
-            return apart_from_lance(partial(method, *args, **named))
+            if is_called_by_lance():
+                return apart_from_lance(partial(method, *args, **named))
+            return method(*args, **named)
         except OSError as cause:
             raise errors.storage_failure(f"carrying out {name}", cause) from cause
 

@@ -14,16 +14,19 @@ _R = TypeVar("_R")
 _pool: ThreadPoolExecutor | None = None
 
 
-def apart_from_lance(call: Callable[[], _R]) -> _R:
-    """Carry out a call in a thread of Python's, if the current one is not.
+def is_called_by_lance() -> bool:
+    """Whether the current thread is not one of Python's.
 
     Lance calls a namespace back from a thread of its own, for the versions of a table. A call into
     Lance from there can end the process: its own threads do not hold the interpreter lock the way
     that such a call expects.
     """
+    return type(threading.current_thread()) is threading._DummyThread  # noqa: SLF001
+
+
+def apart_from_lance(call: Callable[[], _R]) -> _R:
+    """Carry out a call in a thread of Python's."""
     global _pool  # noqa: PLW0603 - one pool serves all namespaces
-    if not isinstance(threading.current_thread(), threading._DummyThread):  # noqa: SLF001
-        return call()
     pool = _pool
     if pool is None:
         pool = _pool = ThreadPoolExecutor(THREADS, "lanceyard-callback")

@@ -170,8 +170,8 @@ class Yard:
         """Let the catalog keep the versions of tables, for transactions and its own history.
 
         Writers that know only directories, the reference implementation among them, can no longer
-        write to it. Those who have a table open are given time, by default the window; say
-        ``timedelta(0)`` if nobody else is at work. Returns how many tables there are.
+        write to it. Those who have a table open are given time to end: five seconds, or as long as
+        `wait` says. Returns how many tables there are.
         """
         return self.namespace.manage_versions(wait=wait)
 

@@ -107,20 +107,19 @@ class HashedCatalog(Catalog):
 
     def describe_table(self, identifier: Identifier) -> TableEntry:
         row, management, numbers = self._table(identifier)
-        version = None if numbers is None else numbers.last or 0
-        return self._entry(identifier, row, management, version)
+        path = layout.checked_path(row.location, identifier)
+        return TableEntry(
+            self._store.location(path),
+            row.properties,
+            management is not Management.OFF,
+            None if numbers is None else numbers.last or 0,
+        )
 
     def entry(self, identifier: Identifier, row: Row) -> TableEntry:
         """What the row of a table says that was just written: nothing here may fail."""
-        return self._entry(identifier, row, self.manifest.held_management, None)
-
-    def _entry(
-        self, identifier: Identifier, row: Row, management: Management, version: int | None
-    ) -> TableEntry:
-        """What a row says of a table, if its location can be trusted."""
         path = layout.checked_path(row.location, identifier)
-        managed = management is not Management.OFF
-        return TableEntry(self._store.location(path), row.properties, managed, version)
+        managed = self.manifest.held_management is not Management.OFF
+        return TableEntry(self._store.location(path), row.properties, managed)
 
     def _table(self, identifier: Identifier) -> tuple[Row, Management, Ranges | None]:
         """The row of a table, and its versions if those are rows."""
@@ -131,7 +130,7 @@ class HashedCatalog(Catalog):
         if numbers is not None and not numbers and self._has_data(row):
             # Written past the catalog into a declared table, or before versions became rows.
             self.versions.adopt([row])
-            numbers = self.manifest.look_up(identifier).versions
+            _, _, numbers = self.manifest.look_up(identifier)
         return row, management, numbers
 
     def list_versions(self, identifier: Identifier, page: VersionPage) -> Versions:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from lanceyard.catalog.directory.manifest import Manifest
 
 
+GRACE = 5.0
+"""Seconds that a commit which is under way has to land before versions become rows."""
+
+
 class DirectoryMaintenance(Maintenance):
     """Migration and repair of a root, by settings that say how its tables are found."""
 
@@ -58,7 +62,7 @@ class DirectoryMaintenance(Maintenance):
             raise UnsupportedOperationError("versions are kept in a manifest: migrate first")
         if self._settings.dir_listing_enabled:
             self.migrate(dry_run=False, progress=None)
-        seconds = self._settings.window if wait is None else wait.total_seconds()
+        seconds = min(self._settings.window, GRACE) if wait is None else wait.total_seconds()
         versions = ManagedVersions(self._store, self._manifest, self._clock)
         try:
             return versions.switch_on(seconds)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 
 from lanceyard import errors
@@ -49,7 +48,7 @@ class PastCatalog(ReadOnlyCatalog):
         if entry.version is not None:
             return entry
         # Marked as managed, so that pylance asks us, and not the files, for the latest version.
-        return replace(entry, managed=True, version=max(self._then(entry), default=0))
+        return entry._replace(managed=True, version=max(self._then(entry), default=0))
 
     def list_versions(self, identifier: Identifier, page: VersionPage) -> Versions:
         entry = self._inner.describe_table(identifier)

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from lanceyard.catalog.changes import Change, Outcome
 from lanceyard.catalog.directory.layout import MANIFEST
@@ -42,16 +42,6 @@ FOREIGN_COMMIT = 0.03
 FOREIGN_ROW = 4e-6
 
 _A = TypeVar("_A")
-
-
-class Found(NamedTuple):
-    """What the manifest knows of one object."""
-
-    row: Row | None
-    """None where there is none, or one of the namespaces above it is missing."""
-    management: Management
-    versions: Ranges | None = None
-    """The numbers of its versions, where those are rows."""
 
 
 class Manifest:
@@ -135,22 +125,22 @@ class Manifest:
         with self._relay.alone(), self._view.lock:
             self._ready().manage(management)
 
-    def look_up(self, identifier: Identifier) -> Found:
-        """The row of an object as `find` gives it, and what is known of its versions."""
+    def look_up(self, identifier: Identifier) -> tuple[Row | None, Management, Ranges | None]:
+        """The row of an object as `find` gives it, and its versions if those are rows."""
         object_id = identifier.object_id
         view = self._view
         with view.lock:
             state = view.about((object_id,))
-            management = self._management_of(view.held)
-            if management is not Management.ON:
-                return Found(state.row(object_id), management)
-            state = view.snapshot()
-            return Found(state.row(object_id), management, state.versions(object_id))
+            management = self.held_management
+            if management is Management.ON:
+                state = view.snapshot()
+                return state.row(object_id), management, state.versions(object_id)
+            return state.row(object_id), management, None
 
     def _management_of(self, table: ManifestTable | None) -> Management:
-        if self._manage_versions and (table is None or not table.count):
-            return Management.ON
-        return Management.OFF if table is None else table.management
+        if table is not None and not (self._manage_versions and not table.count):
+            return table.management
+        return Management.ON if self._manage_versions else Management.OFF
 
     def version_rows(self, table: str, numbers: Collection[int]) -> list[Row]:
         """The rows of some versions of a table, in any order."""
