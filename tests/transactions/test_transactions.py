@@ -196,6 +196,20 @@ def test_a_new_table_needs_a_free_name_and_a_namespace(yard: lanceyard.Yard) -> 
             tx.table("nowhere.c")
 
 
+def test_a_declared_table_is_filled(yard: lanceyard.Yard) -> None:
+    yard.namespace.declare_table({"id": ["shop", "declared"], "properties": {"k": "v"}})
+    with yard.transaction() as tx:
+        with pytest.raises(errors.InvalidTableStateError, match="no data"):
+            tx.table("shop.declared")
+        tx.write("shop.declared", rows(1))
+        tx.write("shop.declared", rows(2))
+        tx.write("shop.a", rows(7), mode="overwrite")
+        assert tx.table("shop.declared").count_rows() == 2
+    assert numbers(yard, "shop.declared") == [1, 2]
+    assert yard.table("shop.declared").properties == {"k": "v"}
+    assert numbers(yard, "shop.a") == [7]
+
+
 def test_one_that_changed_nothing_commits_nothing(yard: lanceyard.Yard) -> None:
     yard.close()
     before = yard.states()[-1].version

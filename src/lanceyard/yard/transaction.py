@@ -67,8 +67,7 @@ class Transaction:
             return lance.dataset(location)
         except (ValueError, OSError) as cause:
             raise errors.InvalidTableStateError(
-                f"table {identifier} has no data in this transaction: create it, or write to "
-                f"{location}"
+                f"table {identifier} was declared and has no data yet: write to it first"
             ) from cause
 
     def create_table(
@@ -88,6 +87,19 @@ class Transaction:
             return lance.write_dataset(stream, location)
         except (ValueError, OSError) as cause:
             raise errors.InvalidInputError(f"cannot write table {name}: {cause}") from cause
+
+    def write(self, name: Name, data: Any, *, mode: str = "append") -> LanceDataset:
+        """Append to a table, overwrite it, or give one its first data that was only declared."""
+        import lance
+
+        identifier = read_name(name)
+        location = self._inner.open(identifier)
+        try:
+            return lance.write_dataset(read_data(data), location, mode=mode)
+        except (ValueError, OSError) as cause:
+            raise errors.InvalidInputError(
+                f"cannot {mode} to table {identifier}: {cause}"
+            ) from cause
 
     def require(self, name: Name) -> None:
         """Let the commit fail if others change a table that is only read here."""

@@ -54,14 +54,11 @@ class Workspace:
     """Where it is worked on."""
     location: str
     """Its own directory, or the one it will have."""
-    base: int
-    """The version it had when the transaction began; 0 for a new table."""
+    base: int = 0
+    """The version it had when the transaction began; 0 if it had none."""
+    is_new: bool = False
+    """Whether the transaction creates it."""
     properties: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_new(self) -> bool:
-        """Whether the transaction creates it."""
-        return self.base == 0
 
     @property
     def row(self) -> Row:
@@ -194,7 +191,11 @@ class DirectoryTransaction(Transaction):
             raise errors.namespace_not_found(identifier.parent)
         location = layout.hashed_directory(identifier)
         space = Workspace(
-            identifier.object_id, self._place(identifier), location, 0, dict(properties)
+            identifier.object_id,
+            self._place(identifier),
+            location,
+            is_new=True,
+            properties=dict(properties),
         )
         if not self._note(identifier, space):
             raise errors.table_exists(identifier, "the transaction has it already")
