@@ -11,7 +11,8 @@ import pytest
 from lanceyard.catalog.changes import CreateNamespace
 from lanceyard.catalog.directory.manifest import intents
 from lanceyard.catalog.directory.manifest.group import Ticket
-from lanceyard.catalog.snapshot import Draft, Snapshot
+from lanceyard.catalog.draft import Draft
+from lanceyard.catalog.snapshot import Snapshot
 
 
 @pytest.fixture

@@ -28,8 +28,9 @@ from lanceyard.catalog.changes import (
     from_json,
     refuse_overlap,
 )
+from lanceyard.catalog.draft import Draft
 from lanceyard.catalog.ranges import Ranges
-from lanceyard.catalog.snapshot import NAMESPACE, TABLE, TABLE_VERSION, Draft, Edit, Row, Snapshot
+from lanceyard.catalog.snapshot import NAMESPACE, TABLE, TABLE_VERSION, Edit, Row, Snapshot
 from lanceyard.identifier import Identifier
 
 PROTECTED = '{"protected": "true"}'

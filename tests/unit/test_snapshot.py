@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lanceyard.catalog.base import Page
+from lanceyard.catalog.draft import Draft
 from lanceyard.catalog.snapshot import (
     NAMESPACE,
     TABLE,
-    Draft,
     Edit,
     Row,
     Snapshot,

@@ -20,7 +20,8 @@ from lanceyard.catalog.changes import (
     Together,
 )
 from lanceyard.catalog.directory.manifest import schema
-from lanceyard.catalog.snapshot import TABLE, TABLE_VERSION, Draft, Edit, Row, Snapshot
+from lanceyard.catalog.draft import Draft
+from lanceyard.catalog.snapshot import TABLE, TABLE_VERSION, Edit, Row, Snapshot
 from lanceyard.catalog.versions import version_id
 from lanceyard.errors import LanceNamespaceError
 

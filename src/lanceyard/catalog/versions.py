@@ -111,16 +111,7 @@ class Deregister:
     identifier: Identifier
 
 
-@dataclass(frozen=True, slots=True)
-class RequireVersion:
-    """Demand that a table still is at the version that somebody relied on."""
-
-    identifier: Identifier
-    number: int
-    """0 for a table without a version."""
-
-
-Step = Declare | CreateVersion | DeleteVersions | Deregister | RequireVersion
+Step = Declare | CreateVersion | DeleteVersions | Deregister
 
 
 def final_name(manifest: str) -> str:

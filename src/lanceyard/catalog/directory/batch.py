@@ -20,7 +20,6 @@ from lanceyard.catalog.changes import (
     PutTable,
     RemoveTable,
     RemoveVersions,
-    RequireLatest,
     Together,
 )
 from lanceyard.catalog.directory import layout
@@ -30,7 +29,6 @@ from lanceyard.catalog.versions import (
     Declare,
     DeleteVersions,
     Deregister,
-    RequireVersion,
     Step,
     TableVersion,
 )
@@ -89,9 +87,7 @@ class Batch:
             version = self._staged(step, location)
             self._created[at] = (Row(object_id, TABLE, location), version)
             return AddVersion(object_id, location, version.number, version.to_json(location))
-        if isinstance(step, DeleteVersions):
-            return RemoveVersions(object_id, tuple(step.numbers), step.must_exist)
-        return RequireLatest(object_id, step.number)
+        return RemoveVersions(object_id, tuple(step.numbers), step.must_exist)
 
     def _staged(self, step: CreateVersion, location: str) -> TableVersion:
         """The version to create; one that was created by the same request before has no file."""
@@ -154,10 +150,9 @@ class Batch:
             owner, version = self._created[at]
             catalog.after_commit(lambda: catalog.versions.publish(owner, version))
             return Landed(version=version.published())
-        if isinstance(step, DeleteVersions):
-            assert outcome.row is not None
-            table = outcome.row
-            catalog.after_commit(lambda: catalog.versions.unpublish(table, step.numbers))
+        assert outcome.row is not None
+        table = outcome.row
+        catalog.after_commit(lambda: catalog.versions.unpublish(table, step.numbers))
         return Landed(deleted=outcome.deleted)
 
     def _require_tables(self) -> None:
@@ -186,7 +181,7 @@ class Batch:
             raise errors.table_not_found(identifier)
         return row
 
-    def _require_managed(self, step: CreateVersion | DeleteVersions | RequireVersion) -> None:
+    def _require_managed(self, step: CreateVersion | DeleteVersions) -> None:
         """Refuse what only rows can do; and take in what lies there, if they are new to it."""
         if step.identifier in self._declared:
             managed = self._catalog.manages_versions()

@@ -21,8 +21,9 @@ from lanceyard.catalog.directory.manifest.relay import Relay
 from lanceyard.catalog.directory.manifest.table import ConflictError, Management, ManifestTable
 from lanceyard.catalog.directory.manifest.upkeep import Upkeep
 from lanceyard.catalog.directory.manifest.view import PastView, View
+from lanceyard.catalog.draft import Draft
 from lanceyard.catalog.ranges import Ranges
-from lanceyard.catalog.snapshot import Draft, Edit, Row, Snapshot
+from lanceyard.catalog.snapshot import Edit, Row, Snapshot
 from lanceyard.catalog.version_files import VersionFiles
 from lanceyard.errors import (
     ConcurrentModificationError,

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from lanceyard.catalog.changes import Change, Outcome
-from lanceyard.catalog.snapshot import Draft
+from lanceyard.catalog.draft import Draft
 from lanceyard.errors import LanceNamespaceError, UnknownOutcomeError
 
 LONGEST_GATHERING = 0.002
