@@ -23,6 +23,7 @@ from lanceyard.catalog.changes import (
     Together,
 )
 from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.versions import after_commit
 from lanceyard.catalog.snapshot import TABLE, Row
 from lanceyard.catalog.versions import (
     CreateVersion,
@@ -73,13 +74,13 @@ class Batch:
         if isinstance(step, Declare):
             if step.identifier in self._declared:
                 raise errors.table_exists(step.identifier, "the batch declares it twice")
-            path, chosen = self._catalog.place(step.identifier, step.location)
+            path, chosen = self._catalog.places.choose(step.identifier, step.location)
             around.enter_context(self._catalog.reserving(step.identifier, path, chosen=chosen))
             self._declared[step.identifier] = path
             return PutTable(object_id, path, dict(step.properties), chosen=chosen)
         if isinstance(step, Deregister):
             location = self._table(step.identifier).location
-            around.enter_context(self._catalog.hiding(location))
+            around.enter_context(self._catalog.places.hiding(location))
             return RemoveTable(object_id, location, keep=True)
         self._require_managed(step)
         if isinstance(step, CreateVersion):
@@ -148,11 +149,11 @@ class Batch:
             return Landed(catalog.entry(step.identifier, outcome.row))
         if isinstance(step, CreateVersion):
             owner, version = self._created[at]
-            catalog.after_commit(lambda: catalog.versions.publish(owner, version))
+            after_commit(lambda: catalog.versions.publish(owner, version))
             return Landed(version=version.published())
         assert outcome.row is not None
         table = outcome.row
-        catalog.after_commit(lambda: catalog.versions.unpublish(table, step.numbers))
+        after_commit(lambda: catalog.versions.unpublish(table, step.numbers))
         return Landed(deleted=outcome.deleted)
 
     def _require_tables(self) -> None:

@@ -107,7 +107,7 @@ class CompatibleCatalog(Catalog):
             free = self._free_path(identifier, own)
             if free is None:
                 return self._hashed.declare_table(identifier, None, properties)
-            with self._hashed.reserved(identifier, free, chosen=False):
+            with self._hashed.places.reserved(identifier, free, chosen=False):
                 entry = self._hashed.put(identifier, free, properties)
             self._require_visible(identifier, free)
             return entry
@@ -137,7 +137,7 @@ class CompatibleCatalog(Catalog):
     ) -> TableEntry:
         """Create a root table, in its own directory unless its row says otherwise."""
         row = self._hashed.manifest.find(identifier)
-        if row is None and self._hashed.is_occupied(own):
+        if row is None and self._hashed.places.is_occupied(own):
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         state = self._listing.state(own)
         crashed = row is not None and row.location == own and state in HIDDEN
@@ -218,7 +218,7 @@ class CompatibleCatalog(Catalog):
             if row is not None and row.object_type == TABLE and row.location == own:
                 self._drop_own(identifier, row, own)
                 return self._hashed.entry(identifier, row)
-            if row is None and not self._hashed.is_occupied(own):
+            if row is None and not self._hashed.places.is_occupied(own):
                 if self._listing.state(own) in GONE:
                     raise errors.table_not_found(identifier)
                 late = partial(self._drop_late_row, identifier, own)
@@ -376,7 +376,7 @@ class CompatibleCatalog(Catalog):
 
     def _free_path(self, identifier: Identifier, own: str) -> str | None:
         """The directory of a new root table: its own, or None (a hashed one) beside a tombstone."""
-        if self._listing.state(own) in RESTING or self._hashed.is_occupied(own):
+        if self._listing.state(own) in RESTING or self._hashed.places.is_occupied(own):
             return None
         self._listing.require_free(identifier, own)
         return own

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from lanceyard import errors
 from lanceyard.catalog.base import (
@@ -33,6 +32,7 @@ from lanceyard.catalog.directory.batch import Batch
 from lanceyard.catalog.directory.dropped import DroppedTables
 from lanceyard.catalog.directory.manifest import Manifest
 from lanceyard.catalog.directory.manifest.table import Management
+from lanceyard.catalog.directory.places import Places
 from lanceyard.catalog.directory.states import DEREGISTERING
 from lanceyard.catalog.directory.versions import ManagedVersions
 from lanceyard.catalog.ranges import NONE, Ranges
@@ -40,8 +40,6 @@ from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row
 from lanceyard.catalog.versions import Step, TableVersion
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
-
-LOGGER = logging.getLogger(__name__)
 
 
 class HashedCatalog(Catalog):
@@ -61,6 +59,7 @@ class HashedCatalog(Catalog):
         """Keep the tables of a root by its manifest, and dropped ones for some seconds."""
         self._store = store
         self.manifest = manifest
+        self.places = Places(store, manifest)
         self.versions = ManagedVersions(store, manifest, clock)
         self.dropped = DroppedTables(store, manifest, self.versions, drop_retention, clock)
         self.storage_options = store.options
@@ -88,8 +87,8 @@ class HashedCatalog(Catalog):
     ) -> None:
         change = CreateNamespace(identifier.object_id, dict(properties), replace)
         if replace:
-            self._unmark(self._descendants(identifier))
-        self._delete_all(self.manifest.commit(change).gone)
+            self.places.unmark(self._descendants(identifier))
+        self.places.delete_all(self.manifest.commit(change).gone)
 
     def drop_namespace(self, identifier: Identifier, *, cascade: bool) -> Mapping[str, str]:
         change = DropNamespace(identifier.object_id, cascade)
@@ -153,42 +152,17 @@ class HashedCatalog(Catalog):
     def declare_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
-        path, chosen = self.place(identifier, location)
+        path, chosen = self.places.choose(identifier, location)
         with self.reserving(identifier, path, chosen=chosen):
             return self.put(identifier, path, properties, chosen=chosen)
-
-    def place(self, identifier: Identifier, location: str | None) -> tuple[str, bool]:
-        """The directory of a new table, and whether its caller chose it."""
-        if location is None:
-            return layout.hashed_directory(identifier), False
-        return layout.table_path(self._store, location), True
 
     @contextlib.contextmanager
     def reserving(self, identifier: Identifier, path: str, *, chosen: bool) -> Iterator[None]:
         """Reserve a directory for a row that is about to be added, unless that is refused."""
-        with (
-            layout.holding(self._store, identifier, path),
-            self.reserved(identifier, path, chosen=chosen),
-        ):
-            yield
-
-    @contextlib.contextmanager
-    def reserved(self, identifier: Identifier, path: str, *, chosen: bool) -> Iterator[None]:
-        """Reserve a directory that the caller holds."""
-        self.refuse(identifier)
-        if chosen and self.is_occupied(path):
-            raise errors.InvalidInputError(f"location {path!r} overlaps that of another table")
-        reserved = self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
-        if not reserved and not chosen:
-            raise errors.table_exists(identifier, "another writer was faster")
-        try:
-            yield
-        except errors.UnknownOutcomeError:
-            raise
-        except errors.LanceNamespaceError:
-            if reserved:
-                self._store.delete(f"{path}/{layout.RESERVED}")
-            raise
+        with layout.holding(self._store, identifier, path):
+            self.refuse(identifier)
+            with self.places.reserved(identifier, path, chosen=chosen):
+                yield
 
     def create_table(
         self,
@@ -214,7 +188,7 @@ class HashedCatalog(Catalog):
             except errors.UnknownOutcomeError:
                 raise
             except Exception:
-                self._delete_quietly(path)
+                self.places.delete(path)
                 raise
 
     def register_table(
@@ -235,7 +209,7 @@ class HashedCatalog(Catalog):
         shows = layout.table_name(path) in (None, identifier.object_id)
         if shows and self._store.exists(f"{path}/{layout.DEREGISTERED}"):
             layout.mark(self._store, path, DEREGISTERING)
-        with self.hiding(before if before != path else None):
+        with self.places.hiding(before if before != path else None):
             row = self.manifest.commit(change).row
         if shows:
             layout.show(self._store, path)
@@ -244,7 +218,7 @@ class HashedCatalog(Catalog):
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
         path = self._path(identifier)
-        with self.hiding(path):
+        with self.places.hiding(path):
             row = self.manifest.commit(RemoveTable(identifier.object_id, path, keep=True)).row
         assert row is not None
         return self.entry(identifier, row)
@@ -253,21 +227,6 @@ class HashedCatalog(Catalog):
         """The location of a table's row, if it has one."""
         row = self.manifest.find(identifier)
         return row.location if row is not None and row.object_type == TABLE else None
-
-    @contextlib.contextmanager
-    def hiding(self, path: str | None) -> Iterator[None]:
-        """Mark a directory whose row is about to go, or it would look like a leftover."""
-        if path is None or not layout.is_safe(path) or not self._store.exists(path):
-            yield
-            return
-        layout.mark(self._store, path, DEREGISTERING)
-        try:
-            yield
-        except (errors.TableNotFoundError, errors.UnknownOutcomeError):
-            raise  # another writer was faster, and the marker is its own too; or it may be needed
-        except errors.LanceNamespaceError:
-            layout.show(self._store, path)
-            raise
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
         row = self.manifest.find(identifier)
@@ -285,9 +244,9 @@ class HashedCatalog(Catalog):
         """Carry out a drop: rows first, storage last, or later if it can be taken back."""
         if self.keeps_dropped and rows:
             return self.dropped.drop(change, rows)
-        self._unmark(rows)
+        self.places.unmark(rows)
         outcome = self.manifest.commit(change)
-        self._delete_all(outcome.gone)
+        self.places.delete_all(outcome.gone)
         return outcome
 
     def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
@@ -323,10 +282,10 @@ class HashedCatalog(Catalog):
         change = self._put(identifier, path, properties, replace=replace, chosen=chosen)
         before = self.manifest.find(identifier) if replace else None
         if before is not None and before.location != path:
-            self._unmark([before])
+            self.places.unmark([before])
         outcome = self.manifest.commit(change)
         # The row has landed: nothing after this may fail the operation or undo it.
-        self._delete_all(row for row in outcome.gone if row.location != path)
+        self.places.delete_all(row for row in outcome.gone if row.location != path)
         assert outcome.row is not None
         return self.entry(identifier, outcome.row)
 
@@ -342,13 +301,6 @@ class HashedCatalog(Catalog):
         """The change that adds a table with what lies at its location."""
         versions = self.versions.adoptable(path)
         return PutTable(identifier.object_id, path, dict(properties), replace, chosen, versions)
-
-    def after_commit(self, work: Callable[[], object]) -> None:
-        """Do what a change that has landed leaves to do; what fails is left to the next reader."""
-        try:
-            work()
-        except OSError as failure:
-            LOGGER.warning("a commit has landed, and is to be carried on later: %s", failure)
 
     def fill(
         self,
@@ -397,7 +349,7 @@ class HashedCatalog(Catalog):
         """
         row = self.manifest.find(identifier)
         if row is None or row.location != path:
-            self._delete_quietly(path, unless_occupied=True)
+            self.places.delete(path, unless_occupied=True)
             raise errors.ConcurrentModificationError(
                 f"table {identifier} was dropped or moved while it was created"
             )
@@ -451,31 +403,3 @@ class HashedCatalog(Catalog):
 
     def _descendants(self, identifier: Identifier) -> list[Row]:
         return self.manifest.read(lambda state: [*state.descendants(identifier.object_id)])
-
-    def _unmark(self, rows: Iterable[Row]) -> None:
-        """Before rows go for good: a mark that a crash left would make files look deregistered."""
-        for path in (row.location for row in rows):
-            safe = path is not None and layout.is_safe(path)
-            if safe and self._store.exists(f"{path}/{layout.DEREGISTERED}"):
-                layout.show(self._store, path or "")
-
-    def _delete_all(self, rows: Iterable[Row]) -> None:
-        """Delete the directories of tables whose rows are gone, as far as possible.
-
-        The drop has succeeded even where this fails (document 003). A directory that another row
-        refers to stays.
-        """
-        doomed = [row.location for row in rows if row.location and layout.is_safe(row.location)]
-        for path in doomed:
-            self._delete_quietly(path, unless_occupied=True)
-
-    def is_occupied(self, path: str) -> bool:
-        """Whether a row refers to a path, to what lies below it or to what it lies in."""
-        return self.manifest.read(lambda state: state.is_occupied(path))
-
-    def _delete_quietly(self, path: str, *, unless_occupied: bool = False) -> None:
-        try:
-            if not (unless_occupied and self.is_occupied(path)):
-                self._store.delete_tree(path)
-        except (OSError, errors.InternalError) as failure:
-            LOGGER.warning("%r could not be deleted and is left to repair: %s", path, failure)

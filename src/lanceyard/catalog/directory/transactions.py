@@ -33,6 +33,7 @@ from lanceyard.catalog.directory.contents import Contents
 from lanceyard.catalog.directory.hashed import HashedCatalog
 from lanceyard.catalog.directory.history import OWN_TAG
 from lanceyard.catalog.directory.manifest import Manifest
+from lanceyard.catalog.directory.versions import after_commit
 from lanceyard.catalog.snapshot import TABLE, Row
 from lanceyard.catalog.transactions import Status, Transaction, Transactions
 from lanceyard.catalog.version_files import VersionFiles, number_of
@@ -347,7 +348,7 @@ class DirectoryTransaction(Transaction):
         publish = self._catalog.versions.publish
         for space in self._workspaces():
             for version in [] if space.is_new else self._staged(space):
-                self._catalog.after_commit(partial(publish, space.row, version))
+                after_commit(partial(publish, space.row, version))
 
     def _copy(self, identifier: Identifier) -> Workspace:
         """Make the workspace of a table that was there when the transaction began."""

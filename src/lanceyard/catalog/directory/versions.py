@@ -287,6 +287,14 @@ class ManagedVersions:
         return VersionFiles(self._store, table.location or "")
 
 
+def after_commit(work: Callable[[], object]) -> None:
+    """Do what a change that has landed leaves to do; what fails is left to the next reader."""
+    try:
+        work()
+    except OSError as failure:
+        LOGGER.warning("a commit has landed, and is to be carried on later: %s", failure)
+
+
 def _latest_at(state: Snapshot, table: Row) -> int | None:
     """The latest version of a table, if it still is where it was seen."""
     row = state.row(table.object_id)

@@ -1,0 +1,92 @@
+"""Places: the directories of tables, reserved before their rows come and deleted after they go."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterable, Iterator
+
+from lanceyard import errors
+from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.manifest import Manifest
+from lanceyard.catalog.directory.states import DEREGISTERING
+from lanceyard.catalog.snapshot import Row
+from lanceyard.identifier import Identifier
+from lanceyard.storage.base import Store
+
+LOGGER = logging.getLogger(__name__)
+
+
+class Places:
+    """The directories that rows of a manifest refer to."""
+
+    def __init__(self, store: Store, manifest: Manifest) -> None:
+        """Look after the directories of a root."""
+        self._store = store
+        self._manifest = manifest
+
+    def choose(self, identifier: Identifier, location: str | None) -> tuple[str, bool]:
+        """The directory of a new table, and whether its caller chose it."""
+        if location is None:
+            return layout.hashed_directory(identifier), False
+        return layout.table_path(self._store, location), True
+
+    @contextlib.contextmanager
+    def reserved(self, identifier: Identifier, path: str, *, chosen: bool) -> Iterator[None]:
+        """Reserve a directory that the caller holds, for a row that is about to be added."""
+        if chosen and self.is_occupied(path):
+            raise errors.InvalidInputError(f"location {path!r} overlaps that of another table")
+        reserved = self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved")
+        if not reserved and not chosen:
+            raise errors.table_exists(identifier, "another writer was faster")
+        try:
+            yield
+        except errors.UnknownOutcomeError:
+            raise
+        except errors.LanceNamespaceError:
+            if reserved:
+                self._store.delete(f"{path}/{layout.RESERVED}")
+            raise
+
+    @contextlib.contextmanager
+    def hiding(self, path: str | None) -> Iterator[None]:
+        """Mark a directory whose row is about to go, or it would look like a leftover."""
+        if path is None or not layout.is_safe(path) or not self._store.exists(path):
+            yield
+            return
+        layout.mark(self._store, path, DEREGISTERING)
+        try:
+            yield
+        except (errors.TableNotFoundError, errors.UnknownOutcomeError):
+            raise  # another writer was faster, and the marker is its own too; or it may be needed
+        except errors.LanceNamespaceError:
+            layout.show(self._store, path)
+            raise
+
+    def unmark(self, rows: Iterable[Row]) -> None:
+        """Before rows go for good: a mark that a crash left would make files look deregistered."""
+        for path in (row.location for row in rows):
+            safe = path is not None and layout.is_safe(path)
+            if safe and self._store.exists(f"{path}/{layout.DEREGISTERED}"):
+                layout.show(self._store, path or "")
+
+    def delete_all(self, rows: Iterable[Row]) -> None:
+        """Delete the directories of tables whose rows are gone, as far as possible.
+
+        The drop has succeeded even where this fails (document 003). A directory that another row
+        refers to stays.
+        """
+        doomed = [row.location for row in rows if row.location and layout.is_safe(row.location)]
+        for path in doomed:
+            self.delete(path, unless_occupied=True)
+
+    def is_occupied(self, path: str) -> bool:
+        """Whether a row refers to a path, to what lies below it or to what it lies in."""
+        return self._manifest.read(lambda state: state.is_occupied(path))
+
+    def delete(self, path: str, *, unless_occupied: bool = False) -> None:
+        try:
+            if not (unless_occupied and self.is_occupied(path)):
+                self._store.delete_tree(path)
+        except (OSError, errors.InternalError) as failure:
+            LOGGER.warning("%r could not be deleted and is left to repair: %s", path, failure)
