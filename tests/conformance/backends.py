@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import lance_namespace as spec
 from lance_namespace import LanceNamespace, connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from pydantic import BaseModel
 
 
 @dataclass(frozen=True)
@@ -87,9 +90,37 @@ def _directory(**properties: str) -> Callable[[Path], LanceNamespace]:
     return open_root
 
 
+class Reference:
+    """The reference, whose wrappers of some operations take and give dicts instead of models."""
+
+    def __init__(self, client: LanceNamespace) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def create_table_version(self, request: BaseModel) -> spec.CreateTableVersionResponse:
+        answer: Any = self._client.create_table_version(_as_dict(request))
+        return spec.CreateTableVersionResponse.model_validate(answer)
+
+    def describe_table_version(self, request: BaseModel) -> spec.DescribeTableVersionResponse:
+        answer: Any = self._client.describe_table_version(_as_dict(request))
+        return spec.DescribeTableVersionResponse.model_validate(answer)
+
+    def batch_delete_table_versions(
+        self, request: BaseModel
+    ) -> spec.BatchDeleteTableVersionsResponse:
+        answer: Any = self._client.batch_delete_table_versions(_as_dict(request))
+        return spec.BatchDeleteTableVersionsResponse.model_validate(answer)
+
+
+def _as_dict(request: BaseModel) -> Any:
+    return request.model_dump(exclude_none=True)
+
+
 def _reference(**properties: str) -> Callable[[Path], LanceNamespace]:
     def open_root(root: Path) -> LanceNamespace:
-        return connect("dir", {"root": str(root), **properties})
+        return cast("LanceNamespace", Reference(connect("dir", {"root": str(root), **properties})))
 
     return open_root
 
