@@ -156,7 +156,8 @@ SOME, SECONDS = 10, 5.0
     ("tables", "seconds", "most"),
     [
         pytest.param(SOME, SECONDS, 1_000_000, id="some"),
-        pytest.param(100, 3600.0, 1_000, id="many", marks=pytest.mark.deep),
+        pytest.param(SOME, 3600.0, 1_000, id="often", marks=pytest.mark.deep),
+        pytest.param(100, 3600.0, 100, id="many", marks=pytest.mark.deep),
     ],
 )
 def test_readers_see_all_of_a_batch_or_nothing(
