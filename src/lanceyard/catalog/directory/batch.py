@@ -24,6 +24,7 @@ from lanceyard.catalog.changes import (
 )
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.versions import after_commit
+from lanceyard.catalog.ranges import Ranges
 from lanceyard.catalog.snapshot import TABLE, Row
 from lanceyard.catalog.versions import (
     CreateVersion,
@@ -47,6 +48,7 @@ class Batch:
         self._catalog = catalog
         self._steps = steps
         self._declared: dict[Identifier, str] = {}
+        self._found: dict[Identifier, tuple[Row, Ranges | None]] = {}
         self._created: dict[int, tuple[Row, TableVersion]] = {}
 
     def commit(self) -> list[Landed]:
@@ -176,18 +178,21 @@ class Batch:
         return layout.checked_path(self._table(identifier).location, identifier)
 
     def _table(self, identifier: Identifier) -> Row:
-        row = self._catalog.manifest.find(identifier)
-        if row is None or row.object_type != TABLE:
-            self._catalog.describe_namespace(identifier.parent)
-            raise errors.table_not_found(identifier)
-        return row
+        return self._look_up(identifier)[0]
+
+    def _look_up(self, identifier: Identifier) -> tuple[Row, Ranges | None]:
+        """A table as it was when the batch first asked for it; the commit looks again."""
+        if identifier not in self._found:
+            row, _, numbers = self._catalog.look_up(identifier)
+            self._found[identifier] = row, numbers
+        return self._found[identifier]
 
     def _require_managed(self, step: CreateVersion | DeleteVersions) -> None:
         """Refuse what only rows can do; and take in what lies there, if they are new to it."""
         if step.identifier in self._declared:
             managed = self._catalog.manages_versions()
         else:
-            managed = self._catalog.describe_table(step.identifier).version is not None
+            managed = self._look_up(step.identifier)[1] is not None
         if not managed:
             raise errors.UnsupportedOperationError(
                 f"versions of table {step.identifier} are files, which cannot be committed "

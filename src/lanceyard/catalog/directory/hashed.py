@@ -105,7 +105,7 @@ class HashedCatalog(Catalog):
         return self._alter(identifier, NAMESPACE, put, unset)
 
     def describe_table(self, identifier: Identifier) -> TableEntry:
-        row, management, numbers = self._table(identifier)
+        row, management, numbers = self.look_up(identifier)
         path = layout.checked_path(row.location, identifier)
         return TableEntry(
             self._store.location(path),
@@ -120,7 +120,7 @@ class HashedCatalog(Catalog):
         managed = self.manifest.held_management is not Management.OFF
         return TableEntry(self._store.location(path), row.properties, managed)
 
-    def _table(self, identifier: Identifier) -> tuple[Row, Management, Ranges | None]:
+    def look_up(self, identifier: Identifier) -> tuple[Row, Management, Ranges | None]:
         """The row of a table, and its versions if those are rows."""
         row, management, numbers = self.manifest.look_up(identifier)
         if row is None or row.object_type != TABLE:
@@ -133,11 +133,11 @@ class HashedCatalog(Catalog):
         return row, management, numbers
 
     def list_versions(self, identifier: Identifier, page: VersionPage) -> Versions:
-        row, _, numbers = self._table(identifier)
+        row, _, numbers = self.look_up(identifier)
         return self.versions.page(row, numbers or NONE, page)
 
     def find_version(self, identifier: Identifier, number: int) -> TableVersion:
-        row, _, numbers = self._table(identifier)
+        row, _, numbers = self.look_up(identifier)
         if numbers is None or not numbers.has(number):
             raise errors.version_not_found(identifier, number)
         return self.versions.find(row, number)
