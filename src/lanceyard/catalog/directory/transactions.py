@@ -268,7 +268,8 @@ class DirectoryTransaction(Transaction):
                 self._catalog.manifest.commit(Together("", tuple(changes)))
         except errors.UnknownOutcomeError:
             raise
-        except BaseException:
+        except errors.LanceNamespaceError:
+            # Refused for certain. What else ends us, an interrupt say, may come after it landed.
             undo.close()
             raise
         return self._publish()
