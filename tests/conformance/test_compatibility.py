@@ -249,3 +249,9 @@ def test_registering_a_deregistered_directory_removes_the_marker(
     catalog.deregister_table(old)
     catalog.register_table(old, "old.lance")
     assert not (catalog.root / "old.lance" / ".lance-deregistered").exists()
+
+
+def test_properties_of_a_v1_table_survive_its_renaming(catalog: Catalog) -> None:
+    catalog.beside("v1").create_table(["t"], 1, properties={"owner": "ml"})
+    catalog.rename_table(["t"], "renamed")
+    assert catalog.describe_table(["renamed"]).properties == {"owner": "ml"}

@@ -23,6 +23,7 @@ from lanceyard.catalog.base import (
 )
 from lanceyard.catalog.changes import MoveTable, RemoveTable, refuse_overlap
 from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.contents import table_properties
 from lanceyard.catalog.directory.hashed import HashedCatalog
 from lanceyard.catalog.directory.listing import ListingCatalog
 from lanceyard.catalog.directory.states import GONE, TOMBSTONE, VISIBLE, State
@@ -212,7 +213,7 @@ class CompatibleCatalog(Catalog):
         with layout.holding(self._store, identifier, own):
             if self._hashed.keeps_dropped:
                 if self._unlisted_path(identifier) is not None:
-                    self._hashed.put(identifier, own, {})
+                    self._take_in(identifier, own)
                 return self._hashed.drop_table(identifier)
             row = self._hashed.manifest.find(identifier)
             if row is not None and row.object_type == TABLE and row.location == own:
@@ -235,9 +236,7 @@ class CompatibleCatalog(Catalog):
         with layout.holding(self._store, identifier, source):
             row = self._hashed.manifest.find(identifier)
             if row is None and self._unlisted_path(identifier) is not None:
-                # A directory without a row is taken into the manifest first: from then on the row
-                # decides, whatever happens to the directory.
-                self._hashed.put(identifier, source, {})
+                self._take_in(identifier, source)
                 row = self._hashed.manifest.find(identifier)
             if row is None or row.location != source:
                 return self._hashed.rename_table(identifier, target)
@@ -276,11 +275,22 @@ class CompatibleCatalog(Catalog):
             free = None if step.location else self._free_path(step.identifier, own)
             return step if free is None else replace(step, location=free)
         if self._unlisted_path(step.identifier) is not None:
-            self._hashed.put(step.identifier, own, {})
+            self._take_in(step.identifier, own)
         return step
 
     def close(self) -> None:
         self._hashed.close()
+
+    def _take_in(self, identifier: Identifier, path: str) -> None:
+        """Give a table that only its directory tells of a row, with the properties it carries.
+
+        From then on the row decides, whatever happens to the directory.
+        """
+        try:
+            properties = table_properties(self._store, path)
+        except (OSError, ValueError):
+            properties = {}  # what is no Lance table carries none
+        self._hashed.put(identifier, path, properties)
 
     def _require_visible(self, identifier: Identifier, path: str) -> None:
         """Take a new row back if a drop of its directory, which saw no row, ran meanwhile."""
