@@ -12,6 +12,7 @@ LanceNamespaceError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lance_namespace.errors import (
@@ -27,8 +28,13 @@ from lance_namespace.errors import (
     PermissionDeniedError,
     ServiceUnavailableError,
     TableAlreadyExistsError,
+    TableBranchAlreadyExistsError,
     TableBranchNotFoundError,
+    TableColumnNotFoundError,
+    TableIndexAlreadyExistsError,
+    TableIndexNotFoundError,
     TableNotFoundError,
+    TableSchemaValidationError,
     TableTagAlreadyExistsError,
     TableTagNotFoundError,
     TableVersionNotFoundError,
@@ -54,8 +60,13 @@ __all__ = [
     "PermissionDeniedError",
     "ServiceUnavailableError",
     "TableAlreadyExistsError",
+    "TableBranchAlreadyExistsError",
     "TableBranchNotFoundError",
+    "TableColumnNotFoundError",
+    "TableIndexAlreadyExistsError",
+    "TableIndexNotFoundError",
     "TableNotFoundError",
+    "TableSchemaValidationError",
     "TableTagAlreadyExistsError",
     "TableTagNotFoundError",
     "TableVersionAlreadyExistsError",
@@ -64,6 +75,9 @@ __all__ = [
     "UnauthenticatedError",
     "UnknownOutcomeError",
     "UnsupportedOperationError",
+    "base_of_views",
+    "branch_exists",
+    "branch_not_found",
     "from_error_code",
     "lacks_permission",
     "namespace_exists",
@@ -73,6 +87,7 @@ __all__ = [
     "storage_failure",
     "table_exists",
     "table_not_found",
+    "tag_not_found",
     "version_exists",
     "version_not_found",
 ]
@@ -124,6 +139,21 @@ def version_not_found(identifier: Identifier, number: int) -> TableVersionNotFou
     return TableVersionNotFoundError(f"table {identifier} has no version {number}")
 
 
+def tag_not_found(identifier: Identifier, tag: str) -> TableTagNotFoundError:
+    """The error for a tag that is not there."""
+    return TableTagNotFoundError(f"table {identifier} has no tag {tag!r}")
+
+
+def branch_not_found(identifier: Identifier, branch: str) -> TableBranchNotFoundError:
+    """The error for a branch that is not there."""
+    return TableBranchNotFoundError(f"table {identifier} has no branch {branch!r}")
+
+
+def branch_exists(identifier: Identifier, branch: str) -> TableBranchAlreadyExistsError:
+    """The error for a branch whose name is taken."""
+    return TableBranchAlreadyExistsError(f"table {identifier} has a branch {branch!r} already")
+
+
 def version_exists(
     identifier: Identifier, number: int, last: int
 ) -> TableVersionAlreadyExistsError:
@@ -138,6 +168,14 @@ def protected(identifier: Identifier) -> InvalidTableStateError:
     """The error for dropping or overwriting what carries the property ``protected``."""
     return InvalidTableStateError(
         f"{identifier} is protected: unset its property 'protected' before dropping it"
+    )
+
+
+def base_of_views(identifier: Identifier, views: Sequence[Identifier]) -> InvalidTableStateError:
+    """The error for removing a table that views are made of."""
+    names = ", ".join(map(str, views))
+    return InvalidTableStateError(
+        f"table {identifier} is the base of {names}: drop what is made of it first"
     )
 
 

@@ -146,6 +146,12 @@ class Draft:
             if row.object_type == TABLE and not gone:
                 yield row
 
+    def views(self, table: str) -> list[Row]:
+        """The rows of the views that are made of a table, sorted."""
+        before = (self.raw(name) for name in self._base.views(table))
+        found = {row.object_id: row for row in (*before, *self._added.values()) if row is not None}
+        return sorted(row for row in found.values() if table in row.base_objects)
+
     def add(self, row: Row) -> None:
         """Add a row. A hidden one of the same object id, which nobody could see, gives way."""
         hidden = self._base.raw(row.object_id)

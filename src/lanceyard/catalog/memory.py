@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter, altered, is_protected
+from lanceyard.catalog.views import bases, rebased
 from lanceyard.identifier import Identifier
 
 
@@ -122,7 +123,7 @@ class MemoryCatalog(Catalog):
             location = self._new_location(identifier)
             writer(location, replace=False)
             if isinstance(existing, _Table):
-                self._remove_tree(identifier)
+                shutil.rmtree(existing.location, ignore_errors=True)
             table = self._objects[identifier] = _Table(location, dict(properties))
             return _entry(table)
 
@@ -150,6 +151,7 @@ class MemoryCatalog(Catalog):
     def deregister_table(self, identifier: Identifier) -> TableEntry:
         with self._lock:
             entry = _entry(self._table(identifier))
+            self._refuse_bases([identifier])
             del self._objects[identifier]
             return entry
 
@@ -164,6 +166,9 @@ class MemoryCatalog(Catalog):
             table = self._table(identifier)
             self._require_absent(target)
             self._objects[target] = self._objects.pop(identifier)
+            for view in self._views(identifier):
+                found = self._objects[view]
+                found.properties = rebased(found.properties, identifier.object_id, target.object_id)
             return _entry(table)
 
     def alter_table(
@@ -208,8 +213,18 @@ class MemoryCatalog(Catalog):
     def _tree(self, top: Identifier) -> list[Identifier]:
         return [i for i in self._objects if i[: len(top)] == top]
 
+    def _views(self, base: Identifier) -> list[Identifier]:
+        return [i for i, o in self._objects.items() if base.object_id in bases(o.properties)]
+
+    def _refuse_bases(self, going: Collection[Identifier]) -> None:
+        for identifier in going:
+            left = [view for view in self._views(identifier) if view not in going]
+            if left:
+                raise errors.base_of_views(identifier, left)
+
     def _remove_tree(self, top: Identifier) -> None:
         doomed = self._tree(top)
+        self._refuse_bases(doomed)
         for identifier in doomed:
             if is_protected(self._objects[identifier].properties):
                 raise errors.protected(identifier)

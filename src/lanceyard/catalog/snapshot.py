@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from lanceyard.catalog.base import Page
 from lanceyard.catalog.ranges import NONE, Ranges
 from lanceyard.catalog.versions import split_version_id, version_id
+from lanceyard.catalog.views import VIEW, bases
 from lanceyard.identifier import DELIMITER
 
 NAMESPACE = "namespace"
@@ -39,6 +40,11 @@ class Row(NamedTuple):
         if not isinstance(found, dict):
             return {}
         return {k: v if isinstance(v, str) else json.dumps(v) for k, v in found.items()}
+
+    @property
+    def base_objects(self) -> tuple[str, ...]:
+        """The object ids of the tables that this one, a view, is made of."""
+        return bases(self.properties) if self.metadata and VIEW in self.metadata else ()
 
     @property
     def version(self) -> tuple[str, int] | None:
@@ -107,6 +113,7 @@ class Snapshot:
         self._deep: set[str] = set()
         self._versions: dict[str, Ranges] = {}
         self._latest: dict[str, Row] = {}
+        self._views: defaultdict[str, set[str]] = defaultdict(set)
         numbers: defaultdict[str, list[int]] = defaultdict(list)
         tops: defaultdict[str, int] = defaultdict(int)
         for row in rows:
@@ -119,6 +126,8 @@ class Snapshot:
                     self._latest[table] = row
             elif row.object_id not in self._rows:
                 self._rows[row.object_id] = row
+                for base in row.base_objects:
+                    self._views[base].add(row.object_id)
                 names = self._names_beside(row)
                 if names is not None:
                     names.append(row.object_id.rpartition(DELIMITER)[2])
@@ -203,6 +212,10 @@ class Snapshot:
         """All rows, the hidden ones too."""
         return iter(self._rows.values())
 
+    def views(self, table: str) -> Collection[str]:
+        """The object ids of the views that are made of a table."""
+        return self._views.get(table, ())
+
     def is_occupied(self, path: str) -> bool:
         """Whether the location of a table, hidden or not, equals, contains or is inside a path."""
         if self._locations is None:
@@ -252,6 +265,8 @@ class Snapshot:
             self._add_version(row, *version)
             return
         self._rows[row.object_id] = row
+        for base in row.base_objects:
+            self._views[base].add(row.object_id)
         names = self._names_beside(row)
         if names is not None:
             insort(names, row.object_id.rpartition(DELIMITER)[2])
@@ -268,6 +283,8 @@ class Snapshot:
             self._forget(version[0], Ranges.of([version[1]]))
             return
         self._rows.pop(row.object_id, None)
+        for base in row.base_objects:
+            self._views[base].discard(row.object_id)
         names = self._names_beside(row)
         if names is not None:
             _discard(names, row.object_id.rpartition(DELIMITER)[2])

@@ -9,6 +9,7 @@ from lanceyard import errors
 from lanceyard.catalog.base import altered, is_protected
 from lanceyard.catalog.changes.change import Change, Outcome
 from lanceyard.catalog.changes.rules import (
+    refuse_bases,
     refuse_overlap,
     remove_table,
     remove_tree,
@@ -17,6 +18,7 @@ from lanceyard.catalog.changes.rules import (
 )
 from lanceyard.catalog.draft import Draft
 from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row, encode_properties
+from lanceyard.catalog.views import rebased
 from lanceyard.identifier import Identifier
 
 
@@ -118,6 +120,7 @@ class RemoveTable(Change):
             raise errors.ConcurrentModificationError(f"table {self.identifier} was moved meanwhile")
         if not self.keep and is_protected(row.properties):
             raise errors.protected(self.identifier)
+        refuse_bases(draft, [row])
         remove_table(draft, row)
         return Outcome(row, (row,))
 
@@ -142,6 +145,9 @@ class MoveTable(Change):
         moved = row._replace(object_id=self.target, location=self.new_location or row.location)
         draft.replace(row, moved)
         draft.move_versions(self.object_id, self.target)
+        for view in draft.views(self.object_id):
+            properties = rebased(view.properties, self.object_id, self.target)
+            draft.replace(view, view._replace(metadata=encode_properties(properties)))
         return Outcome(moved, (row,))
 
 

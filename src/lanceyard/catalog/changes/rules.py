@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lanceyard import errors
 from lanceyard.catalog.base import is_protected
 from lanceyard.catalog.draft import Draft
@@ -46,12 +48,23 @@ def add_namespaces(draft: Draft, object_id: str) -> bool:
     return True
 
 
+def refuse_bases(draft: Draft, going: Iterable[Row]) -> None:
+    """Refuse to let tables go that views are made of, unless those go with them."""
+    names = {row.object_id for row in going}
+    for name in sorted(names):
+        left = [row for row in draft.views(name) if row.object_id not in names]
+        if left:
+            views = [Identifier.from_object_id(row.object_id) for row in left]
+            raise errors.base_of_views(Identifier.from_object_id(name), views)
+
+
 def remove_tree(draft: Draft, top: Row) -> tuple[Row, ...]:
     """Remove a namespace with all below it, unless some of it is protected; return the tables."""
     rows = [top, *draft.descendants(top.object_id)]
     for row in rows:
         if is_protected(row.properties):
             raise errors.protected(Identifier.from_object_id(row.object_id))
+    refuse_bases(draft, rows)
     for row in rows:
         remove_table(draft, row)
     return tuple(row for row in rows if row.object_type == TABLE)

@@ -202,6 +202,7 @@ class CompatibleCatalog(Catalog):
         with layout.holding(self._store, identifier, own):
             row = self._hashed.manifest.find(identifier)
             if row is None and self._unlisted_path(identifier) is not None:
+                self._hashed.refuse_base(identifier)
                 layout.mark(self._store, own)
                 return TableEntry(self._store.location(own), None)
             return self._hashed.deregister_table(identifier)
@@ -222,6 +223,7 @@ class CompatibleCatalog(Catalog):
             if row is None and not self._hashed.places.is_occupied(own):
                 if self._listing.state(own) in GONE:
                     raise errors.table_not_found(identifier)
+                self._hashed.refuse_base(identifier)
                 late = partial(self._drop_late_row, identifier, own)
                 self._listing.drop_path(identifier, own, late)
                 return TableEntry(self._store.location(own), None)
@@ -313,6 +315,7 @@ class CompatibleCatalog(Catalog):
         """Drop a root table that has a row and its own directory."""
         if is_protected(row.properties):
             raise errors.protected(identifier)
+        self._hashed.refuse_base(identifier)
         remove = RemoveTable(identifier.object_id, path)
         if not self._store.exists(path):
             self._hashed.manifest.commit(remove)

@@ -378,6 +378,12 @@ class HashedCatalog(Catalog):
         elif is_protected(row.properties):
             raise errors.protected(identifier)
 
+    def refuse_base(self, identifier: Identifier) -> None:
+        """Refuse early to remove a table that views are made of."""
+        views = self.manifest.read(lambda state: sorted(state.views(identifier.object_id)))
+        if views:
+            raise errors.base_of_views(identifier, [*map(Identifier.from_object_id, views)])
+
     def _has_data(self, row: Row) -> bool:
         safe = row.location is not None and layout.is_safe(row.location)
         return safe and layout.has_data(self._store, row.location or "")

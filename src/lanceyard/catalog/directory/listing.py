@@ -32,6 +32,7 @@ class ListingCatalog(Catalog):
         self._window = window
         self._clock = clock
         needs_rows = {"AlterNamespace", "CreateNamespace", "DropNamespace", "RenameTable"}
+        needs_rows |= {"CreateMaterializedView", "RefreshMaterializedView"}
         self.unsupported = frozenset(needs_rows | ({"DeclareTable"} if bare else set()))
         self.storage_options = store.options
 

@@ -27,6 +27,7 @@ SCHEMA = pa.schema(
     ]
 )
 ROW_COLUMNS = [*Row._fields]
+BASES = "base_objects"
 
 
 def to_arrow(rows: Iterable[Row], schema: pa.Schema, now: datetime) -> pa.Table:
@@ -36,6 +37,8 @@ def to_arrow(rows: Iterable[Row], schema: pa.Schema, now: datetime) -> pa.Table:
     for field in schema:
         if field.name in ROW_COLUMNS:
             cells: list[object] = [getattr(row, field.name) for row in rows]
+        elif field.name == BASES and pa.types.is_list(field.type):
+            cells = [row.base_objects or None for row in rows]
         elif field.name == "created_at" and pa.types.is_timestamp(field.type):
             cells = [now] * len(rows)
         elif field.nullable:
@@ -98,4 +101,11 @@ def carried_on(table: pa.Table, rows: Mapping[str, Row], origin: Mapping[str, st
         at = old.schema.get_field_index(name)
         cells = pa.array([getattr(row, name) for row in kept], old.schema.field(at).type)
         old = old.set_column(at, old.schema.field(at), cells)
+    at = old.schema.get_field_index(BASES)
+    if at >= 0 and pa.types.is_list(old.schema.field(at).type):
+        # What others wrote into it stays, except for what we know to be a view.
+        cells = old.column(at).to_pylist()
+        bases = [row.base_objects or cell for row, cell in zip(kept, cells, strict=True)]
+        field = old.schema.field(at)
+        old = old.set_column(at, field, pa.array(bases, field.type))
     return old
