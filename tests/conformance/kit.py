@@ -247,6 +247,48 @@ class Catalog:
         )
         return self.client.batch_commit_tables(request).results
 
+    def do(self, name: str, identifier: Identifier, /, *body: bytes, **fields: Any) -> Any:
+        """Any other operation, by its name in the client."""
+        models = {"create_table_scalar_index": "CreateTableIndexRequest"}
+        model = getattr(spec, models.get(name) or f"{name.title().replace('_', '')}Request")
+        return getattr(self.client, name)(model(id=identifier, **fields), *body)
+
+    def insert(self, identifier: Identifier, *values: int, **fields: Any) -> Any:
+        """InsertIntoTable."""
+        return self.do("insert_into_table", identifier, stream(numbers(*values)), **fields)
+
+    def count(self, identifier: Identifier, **fields: Any) -> int:
+        """CountTableRows. The reference answers with the bare number."""
+        answer = self.do("count_table_rows", identifier, **fields)
+        return int(getattr(answer, "count", answer))
+
+    def query(self, identifier: Identifier, **fields: Any) -> pa.Table:
+        """QueryTable, for ten rows unless fields say otherwise."""
+        request = spec.QueryTableRequest.model_validate(
+            {"id": identifier, "vector": {}, "k": 10, **fields}
+        )
+        data = self.client.query_table(request).data
+        assert isinstance(data, bytes)
+        return pa.ipc.open_file(data).read_all()
+
+    def explain(self, identifier: Identifier, *, verbose: bool = False, **fields: Any) -> str:
+        """ExplainTableQueryPlan, of the same query."""
+        request = {"id": identifier, "query": {"vector": {}, "k": 10, **fields}, "verbose": verbose}
+        return self.client.explain_table_query_plan(
+            spec.ExplainTableQueryPlanRequest.model_validate(request)
+        )
+
+    def analyze(self, identifier: Identifier, **fields: Any) -> str:
+        """AnalyzeTableQueryPlan, of the same query."""
+        request = spec.AnalyzeTableQueryPlanRequest.model_validate(
+            {"id": identifier, "vector": {}, "k": 10, **fields}
+        )
+        return self.client.analyze_table_query_plan(request)
+
+    def open(self, identifier: Identifier, **at: Any) -> lance.LanceDataset:
+        """A table as plain pylance opens it, past the catalog."""
+        return lance.dataset(self.location(identifier), **at)
+
     def versions(self, identifier: Identifier, **fields: Any) -> list[int]:
         """The numbers of a table's versions, as they are listed."""
         return [each.version for each in self.list_table_versions(identifier, **fields).versions]

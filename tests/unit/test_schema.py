@@ -6,9 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from lance.schema import schema_to_json
 from lance_namespace_urllib3_client.models.json_arrow_schema import JsonArrowSchema
 
-from lanceyard.namespace.schema import to_json
+from lanceyard.errors import InvalidInputError
+from lanceyard.namespace.schema import from_json, to_json
 
 PLAIN = [
     (pa.null(), "null"),
@@ -85,3 +87,75 @@ def test_the_model_of_the_specification_takes_every_type() -> None:
     model = JsonArrowSchema.from_dict(to_json(schema))
     assert model is not None
     assert len(model.fields) == len(kinds)
+
+
+LOSSLESS = [
+    *(kind for kind, name in PLAIN if name != "timestamp"),
+    pa.timestamp("us"),
+    pa.time32("ms"),
+    pa.time64("us"),
+    pa.duration("us"),
+    pa.date64(),
+    pa.decimal128(10, 2),
+    pa.decimal256(40, 3),
+    pa.binary(16),
+    pa.list_(pa.int8()),
+    pa.large_list(pa.field("x", pa.string(), nullable=False)),
+    pa.list_(pa.float32(), 8),
+    pa.struct([pa.field("a", pa.int8(), nullable=False), ("b", pa.list_(pa.float16(), 4))]),
+    pa.struct([pa.field("a", pa.int8(), metadata={"k": "v"})]),
+    pa.map_(pa.string(), pa.int8()),
+]
+
+
+@pytest.mark.parametrize("kind", LOSSLESS, ids=str)
+def test_a_type_is_read_as_it_was_written(kind: pa.DataType) -> None:
+    assert from_json(written(kind)).equals(kind, check_metadata=True)
+
+
+IN_LANCES_WORDS = [
+    *(kind for kind, _ in PLAIN),
+    pa.timestamp("ns"),
+    pa.timestamp("ms", tz="+02:00"),
+    pa.time32("s"),
+    pa.time64("ns"),
+    pa.duration("s"),
+    pa.decimal128(10, 2),
+    pa.decimal256(40, 3),
+    pa.binary(16),
+    pa.list_(pa.float32(), 8),
+    pa.struct([("a", pa.float64()), ("b", pa.large_list(pa.date32()))]),
+]
+
+
+@pytest.mark.parametrize("kind", IN_LANCES_WORDS, ids=str)
+def test_a_type_in_lances_own_words_is_read(kind: pa.DataType) -> None:
+    field = schema_to_json(pa.schema([pa.field("f", kind)]))["fields"][0]
+    assert from_json(field["type"]) == kind
+
+
+NO_TYPES: list[dict[str, Any]] = [
+    {},
+    {"type": "int33"},
+    {"type": None},
+    {"type": "list"},
+    {"type": "struct", "fields": [{"name": "a"}]},
+    {"type": "struct", "fields": [{"name": "a", "type": {"type": "int8"}}] * 2},
+    {"type": "list", "fields": [{"name": "a", "type": {"type": "nothing"}}]},
+    {"type": "list", "fields": [{"name": x, "type": {"type": "int8"}} for x in "ab"]},
+    {"type": "int8", "fields": [{"name": "a", "type": {"type": "int8"}}]},
+    {"type": "fixed_size_list", "fields": [{"name": "a", "type": {"type": "int8"}}], "length": "x"},
+    {"type": "struct", "fields": "ab"},
+    {"type": "timestamp:years"},
+    {"type": "list", "fields": [{"name": "a", "type": "int8"}]},
+    {"type": "decimal:128:2"},
+    {"type": "decimal:64:10:2"},
+    {"type": "decimal128"},
+    {"type": "fixed_size_binary"},
+]
+
+
+@pytest.mark.parametrize("described", NO_TYPES, ids=str)
+def test_what_is_no_type_is_refused(described: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match="is no data type"):
+        from_json(described)

@@ -108,6 +108,9 @@ class Catalog(ABC):
     transactions: Transactions | None = None
     """Changes to many tables at once; None where there are no such."""
 
+    def check_writable(self) -> None:  # noqa: B027 - most are
+        """Raise `UnsupportedOperationError` where tables can only be read."""
+
     @abstractmethod
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
         """The properties of a namespace. Raises `NamespaceNotFoundError`."""

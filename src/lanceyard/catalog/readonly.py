@@ -57,6 +57,7 @@ class ReadOnlyCatalog(Catalog):
             f"this is {self._why}, which can only be read: open the catalog itself to change it"
         )
 
+    check_writable = _refuse
     create_namespace = _refuse
     drop_namespace = _refuse
     alter_namespace = _refuse

@@ -63,6 +63,13 @@ class VersionFiles:
         """All versions, newest first. One listing of the directory."""
         return sorted(self.names(), reverse=True)
 
+    def newest(self) -> tuple[int, str] | None:
+        """The newest version and the name of its manifest. One listing."""
+        entries = self._store.entries(self.folder)
+        named = [entry.name for entry in entries if entry.name.endswith(f".{ENDING}")]
+        numbered = [(number, name) for name in named if (number := number_of(name)) is not None]
+        return max(numbered, default=None)
+
     def names(self) -> dict[int, str]:
         """The name of every manifest that is published, by version. One listing."""
         found: dict[int, str] = {}

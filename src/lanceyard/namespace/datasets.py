@@ -59,7 +59,7 @@ def open_version(dataset: LanceDataset, identifier: Identifier, version: int) ->
 def open_tag(dataset: LanceDataset, identifier: Identifier, tag: str) -> LanceDataset:
     """The version of an open table that a tag names. Raises `TableTagNotFoundError`."""
     if tag not in dataset.tags.list():
-        raise errors.TableTagNotFoundError(f"table {identifier} has no tag {tag!r}")
+        raise errors.tag_not_found(identifier, tag)
     return dataset.checkout_version(tag)
 
 
@@ -70,7 +70,7 @@ def open_branch(
     if branch == "main":
         return dataset if version is None else open_version(dataset, identifier, version)
     if branch not in dataset.branches.list():
-        raise errors.TableBranchNotFoundError(f"table {identifier} has no branch {branch!r}")
+        raise errors.branch_not_found(identifier, branch)
     try:
         return dataset.checkout_version((branch, version))
     except (ValueError, OSError, RuntimeError) as cause:

@@ -9,9 +9,16 @@ from lanceyard.catalog.directory import open_catalog
 from lanceyard.catalog.history import State
 from lanceyard.catalog.memory import MemoryCatalog
 from lanceyard.errors import InvalidInputError
+from lanceyard.namespace.content.columns import ColumnOperations
+from lanceyard.namespace.content.indexes import IndexOperations
+from lanceyard.namespace.content.metadata import MetadataOperations
+from lanceyard.namespace.content.references import ReferenceOperations
+from lanceyard.namespace.content.rows import RowOperations
+from lanceyard.namespace.content.statistics import StatisticsOperations
 from lanceyard.namespace.history import HistoryOperations
 from lanceyard.namespace.maintenance import MaintenanceOperations
 from lanceyard.namespace.namespaces import NamespaceOperations
+from lanceyard.namespace.queries.operations import QueryOperations
 from lanceyard.namespace.tables import TableOperations
 from lanceyard.namespace.transactions import TransactionOperations
 from lanceyard.namespace.versions import VersionOperations
@@ -21,6 +28,13 @@ from lanceyard.storage.roots import absolute_root
 
 class Namespace(
     NamespaceOperations,
+    RowOperations,
+    QueryOperations,
+    ReferenceOperations,
+    StatisticsOperations,
+    IndexOperations,
+    ColumnOperations,
+    MetadataOperations,
     TableOperations,
     VersionOperations,
     TransactionOperations,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from lanceyard.catalog.base import Page
 
@@ -20,6 +20,16 @@ def cut(fetch: Callable[[Page], list[str]], page: Page) -> tuple[list[str], str 
     if len(names) <= page.limit:
         return names, None
     return names[: page.limit], names[page.limit - 1]
+
+
+def among(names: Iterable[str]) -> Callable[[Page], list[str]]:
+    """A listing of names that are all known already."""
+    known = sorted(names)
+
+    def fetch(page: Page) -> list[str]:
+        return [n for n in known if page.after is None or n > page.after][: page.limit]
+
+    return fetch
 
 
 def keep(

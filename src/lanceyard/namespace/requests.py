@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
+from lance_namespace import AlterTableAddColumnsRequest, CreateTableIndexRequest
+from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
 from pydantic import BaseModel, Field, ValidationError
 
 from lanceyard.catalog.base import Page
@@ -28,6 +30,13 @@ class RegisterMode(Enum):
     """What registering does when the table exists."""
 
     CREATE = "create"
+    OVERWRITE = "overwrite"
+
+
+class InsertMode(Enum):
+    """What inserting does with the rows that are there."""
+
+    APPEND = "append"
     OVERWRITE = "overwrite"
 
 
@@ -57,6 +66,26 @@ class AlterResponse(BaseModel):
     """The properties after an alteration."""
 
     properties: dict[str, str]
+
+
+class CreateIndexRequest(CreateTableIndexRequest):
+    """Create an index, with an extension of the specification."""
+
+    replace: bool | None = None
+    """Put it in place of the index that has its name, on the same column."""
+
+
+class NewColumn(AddColumnsEntry):
+    """A column to add, with an extension of the specification: one without values."""
+
+    data_type: dict[str, Any] | None = None
+    metadata: dict[str, str] | None = None
+
+
+class AddColumnsRequest(AlterTableAddColumnsRequest):
+    """Add columns, with the extensions that a column can have."""
+
+    new_columns: list[NewColumn]  # type: ignore[assignment]
 
 
 class ListOperationsResponse(BaseModel):

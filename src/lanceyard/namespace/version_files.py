@@ -40,6 +40,11 @@ class BranchFiles:
         found = [self._version(number, names[number]) for number in wanted]
         return Versions([v for v in found if v is not None], len(numbers) > len(wanted))
 
+    def latest(self) -> TableVersion | None:
+        """The newest version; None if there is none."""
+        found = self._files.newest()
+        return None if found is None else self._version(*found)
+
     def find(self, number: int) -> TableVersion:
         """One version. Raises `TableVersionNotFoundError`."""
         name = self._files.names().get(number)

@@ -155,12 +155,12 @@ class VersionOperations(Operations):
         kept = _is_kept(entry, branch)
         if number is None:
             if kept:
-                latest = self._catalog.list_versions(identifier, LATEST).found
+                latest = next(iter(self._catalog.list_versions(identifier, LATEST).found), None)
             else:
-                latest = self._files(identifier, entry, branch).page(LATEST).found
-            if not latest:
+                latest = self._files(identifier, entry, branch).latest()
+            if latest is None:
                 raise errors.TableVersionNotFoundError(f"table {identifier} has no version yet")
-            return latest[0]
+            return latest
         if kept:
             return self._catalog.find_version(identifier, number)
         return self._files(identifier, entry, branch).find(number)

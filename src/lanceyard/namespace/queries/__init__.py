@@ -1,0 +1,1 @@
+"""Queries: from the request to the rows that answer it."""
