@@ -22,12 +22,14 @@ from lanceyard.namespace.queries.operations import QueryOperations
 from lanceyard.namespace.tables import TableOperations
 from lanceyard.namespace.transactions import TransactionOperations
 from lanceyard.namespace.versions import VersionOperations
+from lanceyard.namespace.views.operations import ViewOperations
 from lanceyard.settings import ROOTS, DirectorySettings
 from lanceyard.storage.roots import absolute_root
 
 
 class Namespace(
     NamespaceOperations,
+    ViewOperations,
     RowOperations,
     QueryOperations,
     ReferenceOperations,

@@ -1,0 +1,1 @@
+"""Views: tables that hold the answer to a query over others."""
