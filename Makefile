@@ -42,6 +42,7 @@ deep: $(READY) ## Run the long campaigns: random walks, kills, races
 bench: $(READY) ## Compare with the reference implementation and with Parquet, side by side
 	$(BIN)/python benchmarks/directory.py
 	$(BIN)/python benchmarks/spark.py
+	$(BIN)/python benchmarks/operations.py
 	$(BIN)/python benchmarks/versions.py
 	$(BIN)/python benchmarks/repair.py
 

@@ -23,6 +23,7 @@ SPARK = (Path(__file__).parents[2] / "docs" / "spark.md").read_text()
 MAINTENANCE = (Path(__file__).parents[2] / "docs" / "maintenance.md").read_text()
 README = (Path(__file__).parents[2] / "README.md").read_text()
 VERSIONS = (Path(__file__).parents[2] / "docs" / "versions.md").read_text()
+OPERATIONS = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MODULES = [
     module.name for module in pkgutil.walk_packages(lanceyard.__path__, f"{lanceyard.__name__}.")
@@ -36,7 +37,9 @@ def test_the_page_on_maintenance_tells_every_kind_of_finding(kind: Kind) -> None
     )
 
 
-@pytest.mark.parametrize("page", [README, VERSIONS], ids=["README", "versions"])
+@pytest.mark.parametrize(
+    "page", [README, VERSIONS, OPERATIONS], ids=["README", "versions", "operations"]
+)
 def test_the_examples_of_a_page_run_as_they_are_written(tmp_path: Path, page: str) -> None:
     blocks = EXAMPLE.findall(page)
     assert blocks

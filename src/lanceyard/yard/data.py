@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -40,6 +41,18 @@ def fit_data(data: Any, schema: pa.Schema) -> pa.RecordBatchReader:
         return reader.cast(pa.schema(fields))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as cause:
         raise InvalidInputError(f"the data does not fit the table: {cause}") from cause
+
+
+def as_body(reader: pa.RecordBatchReader) -> Iterator[bytes]:
+    """A reader as the body of a request: an Arrow IPC stream, batch by batch."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+            yield sink.getvalue()
+            sink.seek(0)
+            sink.truncate()
+    yield sink.getvalue()
 
 
 def _reader(data: Any, schema: pa.Schema | None) -> pa.RecordBatchReader:  # noqa: PLR0911

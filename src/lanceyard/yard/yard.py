@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
@@ -15,7 +15,7 @@ from lanceyard.catalog.history import Difference, Dropped, Moment, State
 from lanceyard.catalog.maintenance import RETENTION, MigrationReport, Progress, RepairReport
 from lanceyard.identifier import Identifier
 from lanceyard.namespace import Namespace, connect
-from lanceyard.yard.data import read_data
+from lanceyard.yard.data import as_body, read_data
 from lanceyard.yard.names import Name, read_name, write_name
 from lanceyard.yard.table import Table
 from lanceyard.yard.tags import Tags
@@ -99,7 +99,24 @@ class Yard:
         """
         identifier = read_name(name)
         request = {"id": list(identifier), "mode": mode, "properties": dict(properties or {})}
-        self.namespace.create_table(request, _ipc(read_data(data, schema)))  # type: ignore[arg-type]
+        self.namespace.create_table(request, as_body(read_data(data, schema)))  # type: ignore[arg-type]
+        return Table(self.namespace, identifier)
+
+    def create_view(self, name: Name, sql: str, **tables: Name) -> Table:
+        """Create a table that holds the answer to a query, and `Table.refresh` it later.
+
+        The query is SQL of DataFusion; `tables` says which table each name in it means.
+        """
+        identifier = read_name(name)
+        bases = {alias: list(read_name(base)) for alias, base in tables.items()}
+        request = {
+            "id": list(identifier),
+            "kind": "query",
+            "source_query": json.dumps({"sql": sql, "tables": bases}),
+            "output_schema": "",
+            "with_no_data": False,
+        }
+        self.namespace.create_materialized_view(request)  # type: ignore[arg-type]
         return Table(self.namespace, identifier)
 
     def table(self, name: Name) -> Table:
@@ -254,15 +271,3 @@ class Yard:
             if children[name]:
                 indent = "    " if last else "│   "
                 yield from (indent + line for line in self._branches(top.child(name)))
-
-
-def _ipc(reader: pa.RecordBatchReader) -> Iterator[bytes]:
-    """A reader as an Arrow IPC stream, batch by batch."""
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, reader.schema) as writer:
-        for batch in reader:
-            writer.write_batch(batch)
-            yield sink.getvalue()
-            sink.seek(0)
-            sink.truncate()
-    yield sink.getvalue()
