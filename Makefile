@@ -38,6 +38,8 @@ spark: $(READY)
 
 deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	$(BIN)/python -m pytest -q -m deep
+	CONFORMANCE_BACKENDS=rest_memory,rest_v1,rest_v2,rest_compat,rest_bare,rest_managed \
+		$(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
 
 bench: $(READY) ## Compare with the reference implementation and with Parquet, side by side
 	$(BIN)/python benchmarks/directory.py

@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lanceyard.namespace import DirectoryNamespace, MemoryNamespace, connect
+    from lanceyard.rest.client import RestNamespace
     from lanceyard.yard import Table, Yard, open
 
 __version__ = "0.1.0"
-__all__ = ["DirectoryNamespace", "MemoryNamespace", "Table", "Yard", "connect", "open"]
+__all__ = [
+    "DirectoryNamespace",
+    "MemoryNamespace",
+    "RestNamespace",
+    "Table",
+    "Yard",
+    "connect",
+    "open",
+]
 
 _HOMES = {
     "DirectoryNamespace": "lanceyard.namespace",
     "MemoryNamespace": "lanceyard.namespace",
+    "RestNamespace": "lanceyard.rest.client",
     "Table": "lanceyard.yard",
     "Yard": "lanceyard.yard",
     "connect": "lanceyard.namespace",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import lance_namespace as spec
@@ -148,6 +149,27 @@ BACKENDS = [
 ]
 """Ours: what a plain run of the kit tries."""
 
+
+def _over_rest(backend: Backend) -> Callable[[Path], LanceNamespace]:
+    @cache
+    def address(root: Path) -> str:
+        from tests.rest.serving import server
+
+        return server().serve(backend.open(root))
+
+    def open_root(root: Path) -> LanceNamespace:
+        from lanceyard.rest.client import RestNamespace
+
+        return RestNamespace(uri=address(root))
+
+    return open_root
+
+
+REST = [
+    replace(backend, name=f"rest_{backend.name}", open=_over_rest(backend)) for backend in BACKENDS
+]
+"""The same behind a server: one of them in a plain run, all of them in `make deep`."""
+
 REFERENCES = [
     replace(
         backend,
@@ -159,10 +181,10 @@ REFERENCES = [
 ]
 """The directory namespace inside pylance, measured by `ledger.py`."""
 
-ALL = {backend.name: backend for backend in [*BACKENDS, *REFERENCES]}
+ALL = {backend.name: backend for backend in [*BACKENDS, *REST, *REFERENCES]}
 
 
 def selected() -> list[Backend]:
     """The backends of this run."""
     names = os.environ.get("CONFORMANCE_BACKENDS")
-    return [ALL[name] for name in names.split(",")] if names else BACKENDS
+    return [ALL[name] for name in names.split(",")] if names else [*BACKENDS, ALL["rest_v2"]]

@@ -20,6 +20,8 @@ LAYERS = [
     {"catalog"},
     {"namespace"},
     {"yard"},
+    {"rest"},
+    {"server"},
     {"spark"},
 ]
 """From the ground up: a module imports from its own layer and those before it."""

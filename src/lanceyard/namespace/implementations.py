@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, Self
 
 from lanceyard.catalog.directory import open_catalog
@@ -100,10 +101,12 @@ class MemoryNamespace(Namespace):
         raise TypeError("a MemoryNamespace cannot be pickled: what it keeps is in this process")
 
 
-IMPLEMENTATIONS: dict[str, Callable[..., Namespace]] = {
-    "dir": DirectoryNamespace,
-    "memory": MemoryNamespace,
+IMPLEMENTATIONS = {
+    "dir": "lanceyard.namespace.implementations:DirectoryNamespace",
+    "memory": "lanceyard.namespace.implementations:MemoryNamespace",
+    "rest": "lanceyard.rest.client:RestNamespace",
 }
+"""The classes that have names, and where they are; those above this layer are looked up by it."""
 
 
 def connect(
@@ -125,7 +128,9 @@ def connect(
     if impl not in IMPLEMENTATIONS:
         valid = ", ".join(sorted(IMPLEMENTATIONS))
         raise InvalidInputError(f"unknown implementation {impl!r}: valid are {valid}")
-    return IMPLEMENTATIONS[impl](**(properties or {}))
+    module, _, name = IMPLEMENTATIONS[impl].partition(":")
+    found: Callable[..., Namespace] = getattr(import_module(module), name)
+    return found(**(properties or {}))
 
 
 def _construct(kind: type[Any], properties: dict[str, str]) -> Any:

@@ -28,7 +28,7 @@ PAGE = 1_000
 
 
 def open(catalog: str | os.PathLike[str] | Mapping[str, str], **properties: str) -> Yard:  # noqa: A001
-    """Open a catalog: a path, a URI, or properties with ``impl``.
+    """Open a catalog: a path, a URI, the address of a server, or properties with ``impl``.
 
     Examples
     --------
@@ -44,7 +44,10 @@ def open(catalog: str | os.PathLike[str] | Mapping[str, str], **properties: str)
     """
     if isinstance(catalog, Mapping):
         return Yard(connect(catalog, properties))
-    return Yard(connect("dir", {"root": os.fspath(catalog), **properties}))
+    place = os.fspath(catalog)
+    if place.startswith(("http://", "https://")):
+        return Yard(connect("rest", {"uri": place, **properties}))
+    return Yard(connect("dir", {"root": place, **properties}))
 
 
 class Yard:

@@ -1,0 +1,1 @@
+"""The REST protocol: what travels where, and the client that speaks it."""

@@ -1,0 +1,1 @@
+"""The server: any namespace over HTTP."""

@@ -1,0 +1,62 @@
+"""A server for tests: one process-wide, with any number of namespaces below paths of their own."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from functools import cache
+
+import uvicorn
+from lance_namespace import LanceNamespace
+from starlette.types import Receive, Scope, Send
+
+from lanceyard.server.application import Application
+
+
+class Mounts:
+    """Applications below the first part of the path."""
+
+    def __init__(self) -> None:
+        self.applications: dict[bytes, Application] = {}
+        self._numbers = itertools.count()
+
+    def add(self, namespace: LanceNamespace) -> str:
+        """Serve a namespace, and tell the path below which."""
+        name = f"n{next(self._numbers)}"
+        self.applications[name.encode()] = Application(namespace, threads=4)
+        return name
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        _, name, rest = scope["raw_path"].split(b"/", 2)
+        await self.applications[name]({**scope, "raw_path": b"/" + rest}, receive, send)
+
+
+class TestServer:
+    """A running server."""
+
+    __test__ = False
+
+    def __init__(self) -> None:
+        self._mounts = Mounts()
+        config = uvicorn.Config(
+            self._mounts, port=0, log_level="error", access_log=False, lifespan="off"
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            threading.Event().wait(0.01)
+        (listening,) = self._server.servers
+        self.address = "http://{}:{}".format(*listening.sockets[0].getsockname())
+
+    def serve(self, namespace: LanceNamespace) -> str:
+        """Serve a namespace, and tell its address."""
+        return f"{self.address}/{self._mounts.add(namespace)}"
+
+
+@cache
+def server() -> TestServer:
+    """The server of this process."""
+    return TestServer()
