@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import parse_qsl
@@ -18,6 +19,7 @@ from lanceyard import errors
 from lanceyard.rest.protocol import EXTENSIONS, OPERATIONS, Body, Operation
 from lanceyard.server.answers import refuse, respond
 from lanceyard.server.bodies import RequestBody, TooLargeError
+from lanceyard.server.dialects import find_dialect
 from lanceyard.server.fields import gather
 from lanceyard.server.routes import Match, Routes
 
@@ -60,7 +62,7 @@ class Application:
         headers = dict(scope["headers"])
         request_id = headers.get(REQUEST_ID, b"").decode("latin-1") or uuid.uuid4().hex
         try:
-            response = await self._carry_out(scope, receive, request_id)
+            response = await self._carry_out(scope, receive, headers, request_id)
         except TooLargeError as refusal:
             response = refuse(refusal, request_id, status=413)
         except LanceNamespaceError as refusal:
@@ -72,7 +74,9 @@ class Application:
         response.headers["x-request-id"] = request_id
         return response
 
-    async def _carry_out(self, scope: Scope, receive: Receive, request_id: str) -> Response:
+    async def _carry_out(
+        self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], request_id: str
+    ) -> Response:
         found = self._routes.find(scope["method"], scope["raw_path"])
         if not isinstance(found, Match):
             return _nothing_here(scope["method"], found, request_id)
@@ -81,10 +85,12 @@ class Application:
         body = RequestBody(receive, STREAM_LIMIT if streams else JSON_LIMIT)
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         said = gather(operation, found.fields, query, None if streams else await body.whole())
+        dialect = find_dialect(headers)
+        said = dialect.request(operation, said)
         loop = asyncio.get_running_loop()
         more = [body.chunks(loop)] if streams else []
         answer = await loop.run_in_executor(self._pool, self._do, operation, said, *more)
-        return respond(operation, answer)
+        return respond(operation, dialect.answer(operation, answer))
 
     def _do(self, operation: Operation, said: dict[str, Any], *body: Any) -> Any:
         return getattr(self._namespace, operation.function)(said, *body)
