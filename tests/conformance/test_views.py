@@ -318,3 +318,67 @@ def test_a_missing_version_of_the_base_is_told(
 ) -> None:
     with refused(ErrorCode.TABLE_VERSION_NOT_FOUND):
         refresh(catalog, view, src_version=version)
+
+
+def test_a_version_that_gets_its_number_again_is_another_one(
+    catalog: Catalog, base: list[str], view: list[str]
+) -> None:
+    catalog.insert(base, 4)
+    refresh(catalog, view)
+    latest = catalog.open(base).version
+    catalog.delete_table_versions(base, (latest, latest + 1))
+    catalog.insert(base, 100)
+    refresh(catalog, view)
+    assert answer(catalog, view) == [4, 6, 200]
+
+
+def test_a_view_of_all_columns_keeps_its_own(catalog: Catalog, base: list[str]) -> None:
+    define(catalog, ["v"], "SELECT * FROM base", output_schema="", with_no_data=False)
+    new = {"name": "m", "expression": "n + 1"}
+    catalog.do("alter_table_add_columns", base, new_columns=[new])
+    refresh(catalog, ["v"])
+    assert catalog.open(["v"]).schema.names == ["n"]
+    assert answer(catalog, ["v"]) == [1, 2, 3]
+
+
+def test_an_index_of_the_base_is_no_news(
+    catalog: Catalog, base: list[str], view: list[str]
+) -> None:
+    before = catalog.open(view).version
+    catalog.do("create_table_scalar_index", base, column="n", index_type="BTREE")
+    refresh(catalog, view)
+    assert catalog.open(view).version == before
+
+
+def test_an_alias_of_the_base_does_not_make_it_anew(catalog: Catalog, base: list[str]) -> None:
+    sql = "SELECT b.n * 2 AS twice FROM base b"
+    define(catalog, ["v"], sql, with_no_data=False)
+    catalog.insert(base, 4)
+    refresh(catalog, ["v"])
+    assert commits(catalog, ["v"])[0] == "Append"
+
+
+def test_a_view_that_becomes_a_table_frees_its_base(
+    catalog: Catalog, base: list[str], view: list[str]
+) -> None:
+    catalog.plain.alter_table({"id": view, "unset": ["lanceyard.view"]})
+    catalog.drop_table(base)
+    assert catalog.tables([]) == ["v"]
+
+
+@applies(manifest=True)
+def test_the_row_of_a_former_view_names_no_bases(
+    catalog: Catalog, base: list[str], view: list[str]
+) -> None:
+    catalog.plain.alter_table({"id": view, "unset": ["lanceyard.view"]})
+    manifest = lance.dataset(str(catalog.root / "__manifest"))
+    found = manifest.to_table(filter="object_id = 'v'").to_pylist()
+    assert [row["base_objects"] for row in found] == [None]
+
+
+def test_a_refresh_leaves_nothing_behind(
+    catalog: Catalog, base: list[str], view: list[str]
+) -> None:
+    catalog.insert(base, 4)
+    refresh(catalog, view)
+    assert not (catalog.directory(view) / "_refreshing").exists()

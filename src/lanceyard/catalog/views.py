@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from lanceyard.errors import InvalidInputError
 from lanceyard.identifier import Identifier
 
 VIEW = "lanceyard.view"
@@ -22,13 +23,19 @@ class View:
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> Self | None:
-        """The view that a table with these properties is; None for what is none."""
+        """The view that a table with these properties is; None for what is none.
+
+        What others wrote into the property counts for nothing if it is not in our form.
+        """
         said = properties.get(VIEW)
         if said is None:
             return None
-        found = json.loads(said)
-        tables = {name: Identifier.from_object_id(i) for name, i in found["tables"].items()}
-        return cls(found["sql"], tables)
+        try:
+            found = json.loads(said)
+            tables = {str(n): Identifier.from_object_id(i) for n, i in found["tables"].items()}
+            return cls(str(found["sql"]), tables)
+        except (ValueError, TypeError, KeyError, AttributeError, InvalidInputError):
+            return None
 
     @property
     def properties(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from lanceyard.catalog.properties import PENDING, lance_properties
 from lanceyard.identifier import Identifier
 
 OVERWRITES = 20
+LISTINGS = 20
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,9 +57,30 @@ def open_version(dataset: LanceDataset, identifier: Identifier, version: int) ->
         ) from cause
 
 
+def list_tags(dataset: LanceDataset) -> dict[str, Any]:
+    """The tags of an open table, by name."""
+    return _listed(dataset.tags.list)
+
+
+def list_branches(dataset: LanceDataset) -> dict[str, Any]:
+    """The branches of an open table, by name."""
+    return _listed(dataset.branches.list)
+
+
+def _listed(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What Lance lists in two steps: names, then a file for each, which may be gone by then."""
+    for _ in range(LISTINGS):
+        try:
+            return read()
+        except (ValueError, OSError) as cause:
+            if "_refs/" not in str(cause):
+                raise
+    return read()
+
+
 def open_tag(dataset: LanceDataset, identifier: Identifier, tag: str) -> LanceDataset:
     """The version of an open table that a tag names. Raises `TableTagNotFoundError`."""
-    if tag not in dataset.tags.list():
+    if tag not in list_tags(dataset):
         raise errors.tag_not_found(identifier, tag)
     return dataset.checkout_version(tag)
 
@@ -69,7 +91,7 @@ def open_branch(
     """The head, or a version, of a branch of an open table. Raises `TableBranchNotFoundError`."""
     if branch == "main":
         return dataset if version is None else open_version(dataset, identifier, version)
-    if branch not in dataset.branches.list():
+    if branch not in list_branches(dataset):
         raise errors.branch_not_found(identifier, branch)
     try:
         return dataset.checkout_version((branch, version))

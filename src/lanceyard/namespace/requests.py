@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
-from lance_namespace import AlterTableAddColumnsRequest, CreateTableIndexRequest
+from lance_namespace import (
+    AlterTableAddColumnsRequest,
+    CreateTableIndexRequest,
+    DeleteFromTableResponse,
+)
 from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
 from pydantic import BaseModel, Field, ValidationError
 
@@ -88,6 +92,12 @@ class AddColumnsRequest(AlterTableAddColumnsRequest):
     new_columns: list[NewColumn]  # type: ignore[assignment]
 
 
+class DeletedRows(DeleteFromTableResponse):
+    """What a deletion did, with an extension of the specification."""
+
+    num_deleted_rows: int | None = None
+
+
 class ListOperationsResponse(BaseModel):
     """The operations that a namespace carries out, by the names of the specification."""
 
@@ -107,6 +117,26 @@ def read_request(model: type[_M], request: Any) -> _M:
         first = cause.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise InvalidInputError(f"field {where!r} of {model.__name__}: {first['msg']}") from cause
+
+
+def read_texts(model: type[_M], request: Any) -> _M:
+    """A request whose texts go to Lance, which a NUL in the name of a column takes down."""
+    found = read_request(model, request)
+    if _has_nul(found):
+        raise InvalidInputError(f"{model.__name__} contains the character NUL")
+    return found
+
+
+def _has_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, BaseModel):
+        return any(map(_has_nul, value.__dict__.values()))
+    if isinstance(value, Mapping):
+        return any(map(_has_nul, (*value, *value.values())))
+    if isinstance(value, list) and value and not isinstance(value[0], (int, float)):
+        return any(map(_has_nul, value))
+    return False
 
 
 def read_choice(kind: type[_E], text: str | None, default: _E) -> _E:

@@ -31,6 +31,7 @@ from lance_namespace import (
 from lanceyard import errors
 from lanceyard.catalog.base import Page, TableEntry, is_protected
 from lanceyard.catalog.properties import lance_properties
+from lanceyard.catalog.views import VIEW
 from lanceyard.identifier import Identifier
 from lanceyard.namespace import datasets, paging
 from lanceyard.namespace.describe import describe
@@ -86,7 +87,7 @@ class TableOperations(Operations):
         """Reserve a table's name and location, without data."""
         request = read_request(DeclareTableRequest, request)
         identifier = read_table_id(request.id)
-        properties = request.properties or {}
+        properties = refuse_reserved(request.properties)
         entry = self._catalog.declare_table(identifier, request.location, properties)
         return declared(entry, self._catalog.storage_options)
 
@@ -103,7 +104,7 @@ class TableOperations(Operations):
             existing = self._existing(identifier)
             if existing is not None:
                 return self._kept(identifier, existing)
-        properties = request.properties or {}
+        properties = refuse_reserved(request.properties)
         options = {**self._catalog.storage_options, **(request.storage_options or {})}
         stream = datasets.read_stream(identifier, request_data)
         content = datasets.StreamWriter(identifier, stream, properties, options)
@@ -132,7 +133,7 @@ class TableOperations(Operations):
         identifier = read_table_id(request.id)
         replace = mode is RegisterMode.OVERWRITE
         entry = self._catalog.register_table(
-            identifier, request.location, request.properties or {}, replace=replace
+            identifier, request.location, refuse_reserved(request.properties), replace=replace
         )
         kept = entry.properties
         if kept is None:
@@ -198,6 +199,7 @@ class TableOperations(Operations):
         """Put and unset properties of a table: an extension of the specification."""
         request = read_request(AlterRequest, request)
         identifier = read_table_id(request.id)
+        refuse_reserved(request.put)
         properties = self._catalog.alter_table(identifier, request.put, request.unset)
         if properties is None:
             entry = self._catalog.describe_table(identifier)
@@ -246,6 +248,15 @@ class TableOperations(Operations):
             return lance_properties(dataset)
         except (errors.TableNotFoundError, errors.InvalidTableStateError):
             return {}
+
+
+def refuse_reserved(properties: Mapping[str, str] | None) -> dict[str, str]:
+    """Properties of a table, without those that only operations of their own may put."""
+    if properties and VIEW in properties:
+        raise errors.InvalidInputError(
+            f"the property {VIEW!r} is put by CreateMaterializedView alone"
+        )
+    return dict(properties or {})
 
 
 def declared(entry: TableEntry, options: Mapping[str, str]) -> DeclareTableResponse:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lanceyard import errors
 from lanceyard.identifier import Identifier
+from lanceyard.namespace.content.sql import condition
 from lanceyard.yard.data import as_body, fit_data, read_data
 from lanceyard.yard.names import write_name
 
@@ -116,7 +117,7 @@ class Table:
         A version is a number or the name of a tag.
         """
         wanted = None if columns is None else list(columns)
-        return self.to_lance(version).to_table(columns=wanted, filter=where)
+        return self.to_lance(version).to_table(columns=wanted, filter=condition(where))
 
     def head(self, rows: int = 10) -> pa.Table:
         """Read the first rows."""

@@ -105,7 +105,7 @@ class Yard:
         self.namespace.create_table(request, as_body(read_data(data, schema)))  # type: ignore[arg-type]
         return Table(self.namespace, identifier)
 
-    def create_view(self, name: Name, sql: str, **tables: Name) -> Table:
+    def create_view(self, name: Name, sql: str, /, **tables: Name) -> Table:
         """Create a table that holds the answer to a query, and `Table.refresh` it later.
 
         The query is SQL of DataFusion; `tables` says which table each name in it means.

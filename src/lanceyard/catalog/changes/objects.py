@@ -13,12 +13,13 @@ from lanceyard.catalog.changes.rules import (
     refuse_overlap,
     remove_table,
     remove_tree,
+    require_bases,
     require_parent,
     require_table,
 )
 from lanceyard.catalog.draft import Draft
 from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row, encode_properties
-from lanceyard.catalog.views import rebased
+from lanceyard.catalog.views import VIEW, rebased
 from lanceyard.identifier import Identifier
 
 
@@ -75,7 +76,9 @@ class PutTable(Change):
     """The versions that lie there, where versions are rows: number and metadata."""
 
     def depends_on(self) -> tuple[str, ...] | None:
-        return None if self.replace or self.chosen else (self.object_id,)
+        if self.replace or self.chosen or VIEW in self.properties:
+            return None
+        return (self.object_id,)
 
     def apply(self, draft: Draft) -> Outcome:
         require_parent(draft, self.identifier)
@@ -90,6 +93,7 @@ class PutTable(Change):
         if self.chosen:
             self._refuse_taken_location(draft)
         row = Row(self.object_id, TABLE, self.location, encode_properties(self.properties))
+        require_bases(draft, row)
         if existing is not None:
             remove_table(draft, existing)
         draft.add(row)

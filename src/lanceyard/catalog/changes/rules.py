@@ -8,7 +8,7 @@ from lanceyard import errors
 from lanceyard.catalog.base import is_protected
 from lanceyard.catalog.draft import Draft
 from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row, parent_id
-from lanceyard.identifier import Identifier
+from lanceyard.identifier import DELIMITER, Identifier
 
 
 def require_parent(draft: Draft, identifier: Identifier) -> None:
@@ -46,6 +46,19 @@ def add_namespaces(draft: Draft, object_id: str) -> bool:
     if row is None:
         draft.add(Row(object_id, NAMESPACE))
     return True
+
+
+def require_bases(draft: Draft, view: Row) -> None:
+    """Demand the tables that a view is made of.
+
+    Those of the root may have no row, where directories tell of tables.
+    """
+    for base in view.base_objects:
+        if DELIMITER in base and draft.row(base) is None:
+            raise errors.InvalidTableStateError(
+                f"{Identifier.from_object_id(view.object_id)} is made of table "
+                f"{Identifier.from_object_id(base)}, which is not there"
+            )
 
 
 def refuse_bases(draft: Draft, going: Iterable[Row]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +17,7 @@ from lanceyard.catalog.directory.states import DROPPED
 from lanceyard.catalog.directory.versions import ManagedVersions
 from lanceyard.catalog.history import Dropped
 from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row
+from lanceyard.catalog.views import rebased
 from lanceyard.identifier import DELIMITER, Identifier
 from lanceyard.storage.base import Store
 
@@ -120,15 +121,18 @@ class DroppedTables:
 
     def _changes(self, record: Record, target: Identifier) -> Iterator[Change]:
         top = record.rows[0].object_id
-        for row in sorted(record.rows, key=lambda row: row.object_id.count(DELIMITER)):
-            object_id = target.object_id + row.object_id.removeprefix(top)
+        new_ids = {
+            row.object_id: target.object_id + row.object_id.removeprefix(top) for row in record.rows
+        }
+        for row in _bases_first(record.rows):
+            object_id, properties = new_ids[row.object_id], row.properties
+            for base in set(row.base_objects) & new_ids.keys():
+                properties = rebased(properties, base, new_ids[base])
             if row.object_type == NAMESPACE:
-                yield CreateNamespace(object_id, row.properties)
+                yield CreateNamespace(object_id, properties)
             elif row.location is not None and layout.is_safe(row.location):
                 versions = self._versions.adoptable(row.location)
-                yield PutTable(
-                    object_id, row.location, row.properties, chosen=True, versions=versions
-                )
+                yield PutTable(object_id, row.location, properties, chosen=True, versions=versions)
 
     def _can_return(self, record: Record) -> bool:
         """Whether there is time, and no row refers to its directories: that would be back."""
@@ -157,6 +161,16 @@ class DroppedTables:
 def _read(record_id: str, said: dict[str, Any]) -> Record:
     rows = tuple(Row(*row) for row in said["rows"])
     return Record(record_id, said["at"], said["until"], rows)
+
+
+def _bases_first(rows: Iterable[Row]) -> list[Row]:
+    """Rows in an order in which namespaces come before what is in them, and bases before views."""
+    known = {row.object_id: row for row in rows}
+
+    def level(row: Row) -> int:
+        return max((1 + level(known[i]) for i in row.base_objects if i in known), default=0)
+
+    return sorted(known.values(), key=lambda row: (level(row), row.object_id.count(DELIMITER)))
 
 
 def _told(record: Record) -> Dropped:

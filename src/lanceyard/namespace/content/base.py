@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -36,7 +35,7 @@ class ContentOperations(Operations):
     def _reading(
         self, names: list[str] | None, *, version: int | None = None, branch: str | None = None
     ) -> Iterator[LanceDataset]:
-        """A table as it is, or as it was at a version. It is shared, so nothing may change it.
+        """A table as it is, or as it was at a version.
 
         Raises `TableNotFoundError`, `TableVersionNotFoundError`, `TableBranchNotFoundError`, and
         `InvalidTableStateError` for one that holds nothing yet.
@@ -67,7 +66,7 @@ class ContentOperations(Operations):
                     storage_options=dict(self._catalog.storage_options) or None,
                 )
             else:
-                yield copy.copy(self._open(identifier, entry, None, branch))
+                yield self._open(identifier, entry, None, branch)
 
     def _open(
         self, identifier: Identifier, entry: TableEntry, version: int | None, branch: str | None

@@ -22,8 +22,9 @@ from lanceyard import errors
 from lanceyard.namespace.content.base import ContentOperations
 from lanceyard.namespace.content.fields import Field, all_fields, check_unique, find_column
 from lanceyard.namespace.content.new_columns import COMPUTED, NewColumns, check_name
+from lanceyard.namespace.content.sql import condition, whole
 from lanceyard.namespace.operations import operation
-from lanceyard.namespace.requests import AddColumnsRequest, read_request
+from lanceyard.namespace.requests import AddColumnsRequest, read_texts
 from lanceyard.namespace.schema import from_json
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ColumnOperations(ContentOperations):
 
         Nothing is changed unless all columns can be added; those with values are committed first.
         """
-        request = read_request(AddColumnsRequest, request)
+        request = read_texts(AddColumnsRequest, request)
         with self._writing(request.id, branch=request.branch) as dataset:
             NewColumns(dataset, request.new_columns).add()
             return AlterTableAddColumnsResponse(version=dataset.version)
@@ -58,7 +59,7 @@ class ColumnOperations(ContentOperations):
 
         A renamed column keeps its indexes; one that has any cannot be cast.
         """
-        request = read_request(AlterTableAlterColumnsRequest, request)
+        request = read_texts(AlterTableAlterColumnsRequest, request)
         if not request.alterations:
             raise errors.InvalidInputError("there is nothing to alter")
         with self._writing(request.id, branch=request.branch) as dataset:
@@ -75,7 +76,7 @@ class ColumnOperations(ContentOperations):
         self, request: AlterTableDropColumnsRequest
     ) -> AlterTableDropColumnsResponse:
         """Drop columns, or parts of them, and their indexes."""
-        request = read_request(AlterTableDropColumnsRequest, request)
+        request = read_texts(AlterTableDropColumnsRequest, request)
         if not request.columns:
             raise errors.InvalidInputError("there are no columns to drop")
         with self._writing(request.id, branch=request.branch) as dataset:
@@ -91,14 +92,15 @@ class ColumnOperations(ContentOperations):
 
         It is done, in one commit, when this returns; the id of the job has no other use.
         """
-        request = read_request(AlterTableBackfillColumnsRequest, request)
+        request = read_texts(AlterTableBackfillColumnsRequest, request)
         with self._writing(request.id, branch=request.branch) as dataset:
             if request.read_version not in (None, dataset.version):
                 self._refuse_version(request, dataset.version)
             field = find_column(dataset, request.column)
             if COMPUTED not in field.metadata:
                 raise errors.InvalidInputError(f"column {field.path} is not a computed one")
-            dataset.update({field.path: field.metadata[COMPUTED]}, where=request.where)
+            expression = whole(field.metadata[COMPUTED])
+            dataset.update({field.path: expression}, where=condition(request.where))
             return AlterTableBackfillColumnsResponse(job_id=uuid.uuid4().hex)
 
     def _refuse_version(self, request: AlterTableBackfillColumnsRequest, latest: int) -> None:

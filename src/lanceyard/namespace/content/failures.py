@@ -36,7 +36,13 @@ _KINDS: tuple[tuple[re.Pattern[str], type[errors.LanceNamespaceError]], ...] = t
         # What Lance says when another made a branch of this name since it was looked for.
         (r"Clone operation should not enter", errors.TableBranchAlreadyExistsError),
         (r"Branch \S+ is referenced", errors.InvalidTableStateError),
+        (r"Dataset already exists: .*/tree/", errors.TableBranchAlreadyExistsError),
+        (r"Not found: .*_refs/branches/", errors.TableBranchNotFoundError),
+        (r"Not found: .*_refs/tags/", errors.TableTagNotFoundError),
         (r"Invalid user input|Invalid argument|Not supported", errors.InvalidInputError),
+        (r"Query Execution error: Execution error", errors.InvalidInputError),
+        # A panic of Lance in a thread of its own.
+        (r"Task was aborted|panicked", errors.InvalidInputError),
         (r"LanceError\((Arrow|Schema)\)|Arrow error|Ref is invalid", errors.InvalidInputError),
         (r"non-boolean predicates", errors.InvalidInputError),
         # An index that cannot be built on what is in the column.
@@ -47,7 +53,16 @@ _KINDS: tuple[tuple[re.Pattern[str], type[errors.LanceNamespaceError]], ...] = t
         (r"C Data interface error", errors.InvalidInputError),
     )
 )
-_MISTAKES = (ValueError, TypeError, KeyError, NotImplementedError, OverflowError)
+PANIC = "PanicException"
+"""What Lance raises where it has no error for a request: no `Exception`, nor importable."""
+_MISTAKES = (
+    ValueError,
+    TypeError,
+    KeyError,
+    NotImplementedError,
+    OverflowError,
+    RecursionError,
+)
 """What is raised for arguments; everything that Arrow raises for data is a `ValueError` too."""
 
 
@@ -60,6 +75,12 @@ def told(identifier: Identifier) -> Iterator[None]:
         raise
     except (OSError, RuntimeError, *_MISTAKES) as cause:
         raise translate(identifier, cause) from cause
+    except BaseException as cause:
+        if type(cause).__name__ != PANIC:
+            raise
+        raise errors.InvalidInputError(
+            f"table {identifier}: Lance cannot do this, and gave up: {cause}"
+        ) from cause
 
 
 def translate(identifier: Identifier, cause: Exception) -> errors.LanceNamespaceError:
@@ -77,6 +98,6 @@ def translate(identifier: Identifier, cause: Exception) -> errors.LanceNamespace
 
 def plain_text(cause: Exception) -> str:
     """What an error says, without where in Lance's sources it came from."""
-    said = cause.args[0] if len(cause.args) == 1 else "".join(map(str, cause.args))
+    said = cause.args[0] if len(cause.args) == 1 else cause
     text = "".join(map(str, said)) if isinstance(said, tuple) else str(said)
     return _APPENDIX.split(_ORIGIN.sub("", text))[0]

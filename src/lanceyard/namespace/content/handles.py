@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 from collections import OrderedDict
@@ -27,7 +28,8 @@ class Handles:
 
     A handle is given out only while the newest manifest of its table is the very file it was
     opened from, by number and ETag: it is never behind, and a table that was dropped and made
-    again is another table. Handles are shared, so whoever wants to change a table takes a copy.
+    again is another table. Everyone gets a copy: a handle of pylance serves one thread at a time,
+    and what is changed through it is the copy alone.
     """
 
     def __init__(self) -> None:
@@ -38,13 +40,13 @@ class Handles:
         """The latest version of a table. Raises `InvalidTableStateError`."""
         if self._process != os.getpid():
             self._forget()  # what Lance holds open does not survive a fork
-        files = _Files(catalog, identifier, entry)
+        files = TableFiles(catalog, identifier, entry)
         latest = files.latest()
         with self._lock:
             kept = self._kept.get(entry.location)
             if kept is not None and kept.version == latest:
                 self._kept.move_to_end(entry.location)
-                return kept.dataset
+                return copy.copy(kept.dataset)
         if kept is not None and latest is not None and files.has(kept.version):
             dataset = datasets.open_version(kept.dataset, identifier, latest.number)
         else:
@@ -55,7 +57,7 @@ class Handles:
             self._kept[entry.location] = _Kept(dataset, latest)
             self._kept.move_to_end(entry.location)
             self._let_go()
-        return dataset
+        return copy.copy(dataset)
 
     def _forget(self) -> None:
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
@@ -75,10 +77,11 @@ class _Kept(NamedTuple):
     version: TableVersion
 
 
-class _Files:
+class TableFiles:
     """The versions of a table: what the catalog says, or else what its files say."""
 
     def __init__(self, catalog: Catalog, identifier: Identifier, entry: TableEntry) -> None:
+        """Look at a table that was looked up."""
         self._catalog = catalog
         self._identifier = identifier
         self._entry = entry
@@ -88,16 +91,17 @@ class _Files:
         """The newest one."""
         if self._entry.version is None:
             return self._branch.latest()
-        return self._find(self._entry.version) if self._entry.version else None
+        return self.find(self._entry.version) if self._entry.version else None
 
     def has(self, version: TableVersion) -> bool:
         """Whether a version is still the same: then what is newer goes on from it."""
         try:
-            return self._find(version.number) == version
+            return self.find(version.number) == version
         except errors.TableVersionNotFoundError:
             return False
 
-    def _find(self, number: int) -> TableVersion:
+    def find(self, number: int) -> TableVersion:
+        """One of them. Raises `TableVersionNotFoundError`."""
         if self._entry.version is None:
             return self._branch.find(number)
         return self._catalog.find_version(self._identifier, number)

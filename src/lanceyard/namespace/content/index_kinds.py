@@ -39,6 +39,10 @@ _PYLANCE = {"distance_type": "metric", "max_iterations": "max_iters"}
 _PQ_BITS, _SQ_BITS, _RQ_BITS = (4, 8), (8,), tuple(range(1, 10))
 
 
+LARGEST_GRAPH = 65_536
+"""Lance reserves memory for what it is asked for, and takes the process down if there is none."""
+
+
 @dataclass(frozen=True)
 class IndexKind:
     """A kind of index."""
@@ -70,6 +74,9 @@ class IndexKind:
             raise errors.InvalidInputError(
                 "num_partitions and target_partition_size exclude each other"
             )
+        for name in _HNSW & given.keys():
+            if given[name] > LARGEST_GRAPH:
+                raise errors.InvalidInputError(f"{name} is at most {LARGEST_GRAPH}")
         bits = given.get("num_bits")
         if bits is not None and bits not in self.bits:
             valid = ", ".join(map(str, self.bits))

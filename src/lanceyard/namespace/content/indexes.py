@@ -30,7 +30,7 @@ from lanceyard.namespace.content.index_kinds import (
     sub_vectors,
 )
 from lanceyard.namespace.operations import operation
-from lanceyard.namespace.requests import CreateIndexRequest, read_page, read_request
+from lanceyard.namespace.requests import CreateIndexRequest, read_page, read_texts
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -58,7 +58,7 @@ class IndexOperations(ContentOperations):
         Raises `TableIndexAlreadyExistsError` for a name that is taken, unless the extension
         `replace` is given.
         """
-        request = read_request(CreateIndexRequest, request)
+        request = read_texts(CreateIndexRequest, request)
         self._create_index(request, read_kind(request.index_type, KINDS, "CreateTableIndex"))
         return CreateTableIndexResponse()
 
@@ -67,14 +67,14 @@ class IndexOperations(ContentOperations):
         self, request: CreateTableIndexRequest
     ) -> CreateTableScalarIndexResponse:
         """Create an index that is not on vectors, as `create_table_index` does."""
-        request = read_request(CreateIndexRequest, request)
+        request = read_texts(CreateIndexRequest, request)
         self._create_index(request, read_kind(request.index_type, SCALAR, "CreateTableScalarIndex"))
         return CreateTableScalarIndexResponse()
 
     @operation
     def list_table_indices(self, request: ListTableIndicesRequest) -> ListTableIndicesResponse:
         """List the indexes of a table, by name."""
-        request = read_request(ListTableIndicesRequest, request)
+        request = read_texts(ListTableIndicesRequest, request)
         page = read_page(request.page_token, request.limit)
         place = self._reading(request.id, version=request.version, branch=request.branch)
         with place as dataset:
@@ -89,7 +89,7 @@ class IndexOperations(ContentOperations):
         self, request: DescribeTableIndexStatsRequest
     ) -> DescribeTableIndexStatsResponse:
         """Tell how much of a table an index covers. Raises `TableIndexNotFoundError`."""
-        request = read_request(DescribeTableIndexStatsRequest, request)
+        request = read_texts(DescribeTableIndexStatsRequest, request)
         place = self._reading(request.id, version=request.version, branch=request.branch)
         with place as dataset:
             index = _find(dataset, request.index_name)
@@ -105,7 +105,7 @@ class IndexOperations(ContentOperations):
     @operation
     def drop_table_index(self, request: DropTableIndexRequest) -> DropTableIndexResponse:
         """Drop an index. Raises `TableIndexNotFoundError`."""
-        request = read_request(DropTableIndexRequest, request)
+        request = read_texts(DropTableIndexRequest, request)
         with self._writing(request.id, branch=request.branch) as dataset:
             dataset.drop_index(_find(dataset, request.index_name).name)
             return DropTableIndexResponse()

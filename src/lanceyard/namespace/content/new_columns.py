@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lanceyard import errors
+from lanceyard.namespace.content.metadata import check_metadata
+from lanceyard.namespace.content.sql import whole
 from lanceyard.namespace.requests import NewColumn
 from lanceyard.namespace.schema import from_json
 
@@ -32,7 +34,7 @@ SYSTEM = frozenset(
 
 def check_name(name: str) -> str:
     """The name of a column, if tables stay usable with it. Raises `InvalidInputError`."""
-    if not name or "`" in name or name in SYSTEM:
+    if not name or "`" in name or "\0" in name or name in SYSTEM:
         raise errors.InvalidInputError(f"a column cannot have the name {name!r}")
     return name
 
@@ -82,7 +84,7 @@ class NewColumns:
         if entry.metadata is not None and entry.data_type is None:
             raise errors.InvalidInputError(f"column {entry.name!r} has metadata but no data_type")
         if entry.expression is not None:
-            self._expressions[entry.name] = entry.expression
+            self._expressions[entry.name] = whole(entry.expression)
         else:
             self._empty.append(self._empty_column(entry))
 
@@ -90,6 +92,7 @@ class NewColumns:
         import pyarrow as pa
 
         if entry.data_type is not None:
+            check_metadata(entry.metadata or {})
             return pa.field(entry.name, from_json(entry.data_type), metadata=entry.metadata)
         assert entry.computed is not None
         kind = self._type_of(entry.computed)
@@ -97,7 +100,7 @@ class NewColumns:
 
     def _type_of(self, expression: str) -> pa.DataType:
         # Lance scans at least one real column, which a constant is not.
-        columns = {"computed": expression, "any": f"`{self._dataset.schema.names[0]}`"}
+        columns = {"computed": whole(expression), "any": f"`{self._dataset.schema.names[0]}`"}
         return self._dataset.scanner(columns=columns).projected_schema.field("computed").type
 
     def _check_types(self) -> None:

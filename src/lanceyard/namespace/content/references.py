@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lance_namespace import (
@@ -28,11 +29,14 @@ from lance_namespace_urllib3_client.models.branch_contents import BranchContents
 from lance_namespace_urllib3_client.models.tag_contents import TagContents
 
 from lanceyard import errors
-from lanceyard.namespace import paging
+from lanceyard.identifier import LONGEST_NAME
+from lanceyard.namespace import datasets, paging
 from lanceyard.namespace.content.base import ContentOperations
 from lanceyard.namespace.operations import operation
-from lanceyard.namespace.requests import read_page, read_request, read_table_id
+from lanceyard.namespace.requests import read_page, read_table_id, read_texts
 from lanceyard.namespace.version_files import MAIN
+
+TAG = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class ReferenceOperations(ContentOperations):
@@ -41,10 +45,10 @@ class ReferenceOperations(ContentOperations):
     @operation
     def list_table_tags(self, request: ListTableTagsRequest) -> ListTableTagsResponse:
         """List the tags of a table by name, with the versions they name."""
-        request = read_request(ListTableTagsRequest, request)
+        request = read_texts(ListTableTagsRequest, request)
         page = read_page(request.page_token, request.limit)
         with self._reading(request.id) as dataset:
-            found = dataset.tags.list()
+            found = datasets.list_tags(dataset)
         names, token = paging.cut(paging.among(found), page)
         tags = {name: _tag(found[name]) for name in names}
         return ListTableTagsResponse(tags=tags, page_token=token)
@@ -54,9 +58,9 @@ class ReferenceOperations(ContentOperations):
         self, request: GetTableTagVersionRequest
     ) -> GetTableTagVersionResponse:
         """Return the version that a tag names, and its branch unless that is the main one."""
-        request = read_request(GetTableTagVersionRequest, request)
+        request = read_texts(GetTableTagVersionRequest, request)
         with self._reading(request.id) as dataset:
-            tag = dataset.tags.list().get(request.tag)
+            tag = datasets.list_tags(dataset).get(request.tag)
         if tag is None:
             raise errors.tag_not_found(read_table_id(request.id), request.tag)
         return GetTableTagVersionResponse(version=tag["version"], branch=tag["branch"])
@@ -64,8 +68,9 @@ class ReferenceOperations(ContentOperations):
     @operation
     def create_table_tag(self, request: CreateTableTagRequest) -> CreateTableTagResponse:
         """Let a new tag name a version."""
-        request = read_request(CreateTableTagRequest, request)
+        request = read_texts(CreateTableTagRequest, request)
         self._catalog.check_writable()
+        _check_tag(request.tag)
         with self._reading(request.id, version=request.version, branch=request.branch) as dataset:
             dataset.tags.create(request.tag, (_source(request.branch), request.version))
         return CreateTableTagResponse()
@@ -73,7 +78,7 @@ class ReferenceOperations(ContentOperations):
     @operation
     def update_table_tag(self, request: UpdateTableTagRequest) -> UpdateTableTagResponse:
         """Let a tag name another version."""
-        request = read_request(UpdateTableTagRequest, request)
+        request = read_texts(UpdateTableTagRequest, request)
         self._catalog.check_writable()
         with self._reading(request.id, version=request.version, branch=request.branch) as dataset:
             dataset.tags.update(request.tag, (_source(request.branch), request.version))
@@ -82,7 +87,7 @@ class ReferenceOperations(ContentOperations):
     @operation
     def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
         """Forget a tag; the version it names stays."""
-        request = read_request(DeleteTableTagRequest, request)
+        request = read_texts(DeleteTableTagRequest, request)
         self._catalog.check_writable()
         with self._reading(request.id) as dataset:
             dataset.tags.delete(request.tag)
@@ -91,10 +96,10 @@ class ReferenceOperations(ContentOperations):
     @operation
     def list_table_branches(self, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
         """List the branches of a table by name, with where each began; the main one is not told."""
-        request = read_request(ListTableBranchesRequest, request)
+        request = read_texts(ListTableBranchesRequest, request)
         page = read_page(request.page_token, request.limit)
         with self._reading(request.id) as dataset:
-            found = dataset.branches.list()
+            found = datasets.list_branches(dataset)
         names, token = paging.cut(paging.among(found), page)
         branches = {name: _branch(found[name]) for name in names}
         return ListTableBranchesResponse(branches=branches, page_token=token)
@@ -102,11 +107,12 @@ class ReferenceOperations(ContentOperations):
     @operation
     def create_table_branch(self, request: CreateTableBranchRequest) -> CreateTableBranchResponse:
         """Let a new branch begin at a version: the latest, unless another is given."""
-        request = read_request(CreateTableBranchRequest, request)
+        request = read_texts(CreateTableBranchRequest, request)
         self._catalog.check_writable()
+        _check_length(request.name)
         source, version = request.from_branch, request.from_version
         with self._reading(request.id, version=version, branch=source) as dataset:
-            if request.name in dataset.branches.list():
+            if request.name in datasets.list_branches(dataset):
                 raise errors.branch_exists(read_table_id(request.id), request.name)
             dataset.create_branch(request.name, (_source(source), dataset.version))
         return CreateTableBranchResponse()
@@ -114,7 +120,7 @@ class ReferenceOperations(ContentOperations):
     @operation
     def delete_table_branch(self, request: DeleteTableBranchRequest) -> DeleteTableBranchResponse:
         """Delete a branch and its versions. One that a tag names a version of stays (19)."""
-        request = read_request(DeleteTableBranchRequest, request)
+        request = read_texts(DeleteTableBranchRequest, request)
         self._catalog.check_writable()
         if request.name == MAIN:
             raise errors.InvalidInputError("the main branch cannot be deleted: drop the table")
@@ -125,12 +131,26 @@ class ReferenceOperations(ContentOperations):
     @operation
     def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
         """Make an earlier version the latest one again, as a new version."""
-        request = read_request(RestoreTableRequest, request)
+        request = read_texts(RestoreTableRequest, request)
         with self._reading(request.id, version=request.version, branch=request.branch):
             pass  # it exists, or this tells how it does not
         with self._writing(request.id, branch=request.branch) as dataset:
             dataset.checkout_version((_source(request.branch), request.version)).restore()  # type: ignore[no-untyped-call]
         return RestoreTableResponse()
+
+
+def _check_tag(name: str) -> None:
+    """Refuse names that Lance takes and cannot find again. Raises `InvalidInputError`."""
+    _check_length(name)
+    if not TAG.fullmatch(name):
+        raise errors.InvalidInputError(
+            f"a tag has letters from a to z, digits, dots, dashes and underscores, not {name!r}"
+        )
+
+
+def _check_length(name: str) -> None:
+    if len(name.encode(errors="replace")) > LONGEST_NAME:
+        raise errors.InvalidInputError(f"a name has at most {LONGEST_NAME} bytes")
 
 
 def _source(branch: str | None) -> str | None:

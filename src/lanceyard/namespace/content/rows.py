@@ -11,7 +11,6 @@ from lance_namespace import (
     CountTableRowsRequest,
     CountTableRowsResponse,
     DeleteFromTableRequest,
-    DeleteFromTableResponse,
     InsertIntoTableRequest,
     InsertIntoTableResponse,
     MergeInsertIntoTableRequest,
@@ -23,15 +22,17 @@ from lance_namespace import (
 from lanceyard import errors
 from lanceyard.namespace import datasets
 from lanceyard.namespace.content.base import ContentOperations
+from lanceyard.namespace.content.sql import condition, whole
 from lanceyard.namespace.operations import operation
 from lanceyard.namespace.requests import (
     AlterRequest,
+    DeletedRows,
     InsertMode,
     read_choice,
-    read_request,
     read_table_id,
+    read_texts,
 )
-from lanceyard.namespace.tables import TableOperations
+from lanceyard.namespace.tables import TableOperations, refuse_reserved
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +60,7 @@ class RowOperations(ContentOperations, TableOperations):
         """
         import lance
 
-        request = read_request(InsertIntoTableRequest, request)
+        request = read_texts(InsertIntoTableRequest, request)
         mode = read_choice(InsertMode, request.mode, InsertMode.APPEND)
         stream = _CountedStream(request.id, request_data)
         with self._writing(request.id, branch=request.branch) as dataset:
@@ -71,7 +72,7 @@ class RowOperations(ContentOperations, TableOperations):
         self, request: MergeInsertIntoTableRequest, request_data: Any
     ) -> MergeInsertIntoTableResponse:
         """Merge an Arrow IPC stream into a table: rows are matched by the columns of `on`."""
-        request = read_request(MergeInsertIntoTableRequest, request)
+        request = read_texts(MergeInsertIntoTableRequest, request)
         stream = _CountedStream(request.id, request_data)
         with self._writing(request.id, branch=request.branch) as dataset:
             merged = _merge(dataset, request).execute(stream.reader)
@@ -85,12 +86,13 @@ class RowOperations(ContentOperations, TableOperations):
     @operation
     def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:
         """Set columns to SQL expressions, in all rows or in those for which a predicate holds."""
-        request = read_request(UpdateTableRequest, request)
-        updates = dict(request.updates)
+        request = read_texts(UpdateTableRequest, request)
+        updates = {path: whole(text) for path, text in request.updates}
         if len(updates) != len(request.updates) or not updates:
             raise errors.InvalidInputError("updates name each column once, and at least one")
+        refuse_reserved(request.properties)
         with self._writing(request.id, branch=request.branch) as dataset:
-            updated = dataset.update(updates, where=request.predicate)
+            updated = dataset.update(updates, where=condition(request.predicate))
             version = dataset.version
         properties = None
         if request.properties:
@@ -101,20 +103,20 @@ class RowOperations(ContentOperations, TableOperations):
         )
 
     @operation
-    def delete_from_table(self, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
+    def delete_from_table(self, request: DeleteFromTableRequest) -> DeletedRows:
         """Delete the rows for which a predicate holds."""
-        request = read_request(DeleteFromTableRequest, request)
+        request = read_texts(DeleteFromTableRequest, request)
         with self._writing(request.id, branch=request.branch) as dataset:
-            dataset.delete(request.predicate)
-            return DeleteFromTableResponse(version=dataset.version)
+            deleted = dataset.delete(whole(request.predicate))["num_deleted_rows"]
+            return DeletedRows(version=dataset.version, num_deleted_rows=deleted)
 
     @operation
     def count_table_rows(self, request: CountTableRowsRequest) -> CountTableRowsResponse:
         """Count all rows, or those for which a predicate holds."""
-        request = read_request(CountTableRowsRequest, request)
+        request = read_texts(CountTableRowsRequest, request)
         place = self._reading(request.id, version=request.version, branch=request.branch)
         with place as dataset:
-            return CountTableRowsResponse(count=dataset.count_rows(request.predicate))
+            return CountTableRowsResponse(count=dataset.count_rows(condition(request.predicate)))
 
 
 class _CountedStream:
@@ -124,6 +126,8 @@ class _CountedStream:
         import pyarrow as pa
 
         self._stream = datasets.read_stream(read_table_id(names), body)
+        if not self._stream.schema.names:
+            raise errors.InvalidInputError("the data has no columns")
         self.reader = pa.RecordBatchReader.from_batches(self._stream.schema, self._batches())
         self.rows = 0
 
@@ -136,12 +140,12 @@ class _CountedStream:
 def _merge(dataset: LanceDataset, request: MergeInsertIntoTableRequest) -> MergeInsertBuilder:
     merge = dataset.merge_insert(request.on)
     if request.when_matched_update_all or request.when_matched_update_all_filt:
-        merge.when_matched_update_all(request.when_matched_update_all_filt)
+        merge.when_matched_update_all(condition(request.when_matched_update_all_filt))
     if request.when_not_matched_insert_all:
         merge.when_not_matched_insert_all()
     filtered = request.when_not_matched_by_source_delete_filt
     if request.when_not_matched_by_source_delete or filtered:
-        merge.when_not_matched_by_source_delete(filtered)
+        merge.when_not_matched_by_source_delete(condition(filtered))
     if request.timeout is not None:
         merge.retry_timeout(_read_timeout(request.timeout))
     return merge.use_index(bool(request.use_index))

@@ -12,7 +12,7 @@ from lance_namespace_urllib3_client.models.fragment_summary import FragmentSumma
 from lanceyard.namespace.content.base import ContentOperations
 from lanceyard.namespace.content.indexes import indexes_of
 from lanceyard.namespace.operations import operation
-from lanceyard.namespace.requests import read_request
+from lanceyard.namespace.requests import read_texts
 
 SMALL = 1024 * 1024
 """Compaction joins fragments with fewer rows than this, unless told otherwise."""
@@ -24,7 +24,7 @@ class StatisticsOperations(ContentOperations):
     @operation
     def get_table_stats(self, request: GetTableStatsRequest) -> GetTableStatsResponse:
         """Return the size of a table in bytes and rows, and how its fragments differ in length."""
-        request = read_request(GetTableStatsRequest, request)
+        request = read_texts(GetTableStatsRequest, request)
         with self._reading(request.id, branch=request.branch) as dataset:
             fragments = [fragment.metadata for fragment in dataset.get_fragments()]
             lengths = sorted(fragment.num_rows for fragment in fragments)

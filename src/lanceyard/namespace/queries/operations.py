@@ -19,7 +19,7 @@ from lanceyard.namespace.content.base import ContentOperations
 from lanceyard.namespace.operations import operation
 from lanceyard.namespace.queries.dialects import complete_query
 from lanceyard.namespace.queries.searches import Search
-from lanceyard.namespace.requests import read_request
+from lanceyard.namespace.requests import read_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,11 +99,11 @@ def _read_explanation(request: Any) -> ExplainTableQueryPlanRequest:
     given = _as_dict(ExplainTableQueryPlanRequest, request)
     if isinstance(given, Mapping):
         given = {**given, "query": complete_query(given.get("query"))}
-    return read_request(ExplainTableQueryPlanRequest, given)
+    return read_texts(ExplainTableQueryPlanRequest, given)
 
 
 def _read_query(model: type[_M], request: Any) -> _M:
-    return read_request(model, complete_query(_as_dict(model, request)))
+    return read_texts(model, complete_query(_as_dict(model, request)))
 
 
 def _as_dict(model: type[BaseModel], request: Any) -> Any:

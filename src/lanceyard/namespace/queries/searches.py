@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lanceyard.errors import InvalidInputError
+from lanceyard.namespace.content.sql import condition, whole
 from lanceyard.namespace.queries.fulltext import read_text_query
 from lanceyard.namespace.queries.fusion import ADDED, DISTANCE, ROW_ID, SCORE, fuse
 from lanceyard.namespace.queries.vectors import Neighbours, Query, has_vectors
@@ -102,7 +103,7 @@ class Search:
     def _scanner(self, columns: Columns, *, row_id: bool | None, **search: Any) -> LanceScanner:
         return self._dataset.scanner(
             columns=columns,
-            filter=self._query.filter or None,
+            filter=condition(self._query.filter or None),
             prefilter=self._query.prefilter,
             with_row_id=row_id,
             fast_search=self._query.fast_search,
@@ -127,7 +128,7 @@ def _columns(dataset: LanceDataset, query: Query) -> Columns:
 def _expression(dataset: LanceDataset, text: str) -> str:
     """A field path in SQL; what is no path of this table is SQL already."""
     if dataset.lance_schema.field(text) is None:
-        return text
+        return whole(text)
     return SEGMENT.sub(lambda part: part[0] if part[0][0] == "`" else f"`{part[0]}`", text)
 
 

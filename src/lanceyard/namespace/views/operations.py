@@ -22,11 +22,12 @@ from lanceyard.catalog.views import View
 from lanceyard.identifier import Identifier
 from lanceyard.namespace import datasets
 from lanceyard.namespace.content.failures import told
+from lanceyard.namespace.content.handles import TableFiles
 from lanceyard.namespace.content.rows import RowOperations
 from lanceyard.namespace.operations import operation
-from lanceyard.namespace.requests import read_request, read_table_id
+from lanceyard.namespace.requests import read_table_id, read_texts
 from lanceyard.namespace.views.query import ViewQuery
-from lanceyard.namespace.views.refresh import Refresh
+from lanceyard.namespace.views.refresh import Base, Refresh
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,10 +52,9 @@ class ViewOperations(RowOperations):
         `source_query` is JSON: ``{"sql": "SELECT … FROM docs", "tables": {"docs": ["ns", "t"]}}``.
         `output_schema` is an Arrow schema in IPC form, in base64; without one, the query decides.
         """
-        request = read_request(CreateMaterializedViewRequest, request)
+        request = read_texts(CreateMaterializedViewRequest, request)
         identifier = read_table_id(request.id)
-        if "CreateMaterializedView" in self._catalog.unsupported:
-            raise errors.UnsupportedOperationError("views need a catalog with a manifest")
+        self._require_views()
         _refuse_what_is_no_query(request)
         view = _read_query(request.source_query)
         with told(identifier), self._bases(view, None) as bases:
@@ -77,7 +77,7 @@ class ViewOperations(RowOperations):
         Where rows were only added to its base, and the query looks at each of them alone, their
         answer is appended; otherwise all rows are put in place anew.
         """
-        request = read_request(RefreshMaterializedViewRequest, request)
+        request = read_texts(RefreshMaterializedViewRequest, request)
         identifier = read_table_id(request.id)
         if request.output_limit is not None:
             raise errors.InvalidInputError("output_limit is for chunkers, not for queries")
@@ -87,6 +87,8 @@ class ViewOperations(RowOperations):
     def _refresh(
         self, identifier: Identifier, src_version: int | None, rows_per_file: int | None
     ) -> None:
+        self._require_views()
+        self._catalog.check_writable()
         entry = self._catalog.describe_table(identifier)
         view = View.of(entry.properties or {})
         if view is None:
@@ -95,9 +97,20 @@ class ViewOperations(RowOperations):
             raise errors.InvalidInputError("src_version is for views of one table")
         options = self._catalog.storage_options
         with Refresh.hold(entry.location, options) as refresh, ExitStack() as held:
-            bases = held.enter_context(self._bases(view, src_version))
             dataset = held.enter_context(self._writing(list(identifier)))
-            refresh.carry_out(dataset, ViewQuery(view.sql, bases), bases, rows_per_file)
+            opened = held.enter_context(self._bases(view, src_version))
+            bases = {
+                name: Base(opened[name], self._table_files(base))
+                for name, base in view.tables.items()
+            }
+            refresh.carry_out(dataset, ViewQuery(view.sql, opened), bases, rows_per_file)
+
+    def _table_files(self, identifier: Identifier) -> TableFiles:
+        return TableFiles(self._catalog, identifier, self._catalog.describe_table(identifier))
+
+    def _require_views(self) -> None:
+        if "CreateMaterializedView" in self._catalog.unsupported:
+            raise errors.UnsupportedOperationError("views need a catalog with a manifest")
 
     def _first_refresh(self, identifier: Identifier) -> str:
         """Fill a new view; if that fails there is no view."""
@@ -135,7 +148,7 @@ def _read_query(text: str) -> View:
         said = json.loads(text)
         sql, tables = said["sql"], said["tables"]
         found = {str(name): _read_base(base) for name, base in tables.items()}
-    except (ValueError, TypeError, KeyError, AttributeError) as cause:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as cause:
         raise errors.InvalidInputError(
             'source_query is JSON such as {"sql": "SELECT a FROM t", "tables": {"t": ["ns", "t"]}}'
         ) from cause
@@ -162,7 +175,7 @@ def _read_schema(text: str, found: pa.Schema) -> pa.Schema:
         raise errors.InvalidInputError(
             f"output_schema is no Arrow schema in base64: {cause}"
         ) from cause
-    if found.names != wanted.names:
+    if found.names != wanted.names or any("\0" in name for name in found.names):
         raise errors.TableSchemaValidationError(
             f"the query gives the columns {found.names}, and output_schema has {wanted.names}"
         )

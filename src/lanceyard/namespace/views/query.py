@@ -47,7 +47,7 @@ class ViewQuery:
         text = plan.display_indent().lower()
         steps = [type(step.to_variant()).__name__ for step in _steps(plan)]
         alone = steps.count("TableScan") == 1 and len(self._tables) == 1
-        depends_on_more = any(call in text for call in (*VOLATILE, "subquery"))
+        depends_on_more = any(call in text for call in (*VOLATILE, "subquery:"))
         return alone and not depends_on_more and ROW_WISE.issuperset(steps)
 
     def run(self, schema: pa.Schema) -> pa.RecordBatchReader:
@@ -74,7 +74,7 @@ class ViewQuery:
         import pyarrow as pa
 
         for batch in pa.RecordBatchReader.from_stream(frame):
-            yield batch.cast(schema)
+            yield batch.select(schema.names).cast(schema)
 
 
 def _steps(plan: Any) -> Iterator[Any]:

@@ -6,19 +6,19 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lanceyard import errors
 from lanceyard.settings import DirectorySettings
 from lanceyard.storage import Store, open_store
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from lance import LanceDataset
 
+    from lanceyard.namespace.content.handles import TableFiles
     from lanceyard.namespace.views.query import ViewQuery
 
-FOLDER = "_lanceyard/refresh"
+FOLDER = "_refreshing"
 SOURCES = "lanceyard.view.sources"
 """The property of a commit that says of which versions of its bases a view is the answer."""
 ROWS_PER_FILE = 1024 * 1024
@@ -50,24 +50,22 @@ class Refresh:
         self,
         dataset: LanceDataset,
         query: ViewQuery,
-        bases: Mapping[str, LanceDataset],
+        bases: Mapping[str, Base],
         rows_per_file: int | None,
     ) -> None:
-        """Commit the answer as it is now, unless it is that of the last refresh already."""
+        """Commit the answer as it is now, unless nothing has come since the last refresh."""
         import lance
 
-        answer: pa.RecordBatchReader
         before, now = _last(dataset), _sources(query, bases)
-        if before == now:
+        added = None if before is None else self._added(query, bases, before)
+        if before == now or added == []:
             return
         schema = dataset.schema
-        added = None if before is None else self._added(query, bases, before)
         if added is None:
             answer = query.run(schema)
         else:
             (base,) = bases.values()
-            rows = base.scanner(fragments=added).to_batches() if added else ()
-            answer = query.run_on(rows, schema)
+            answer = query.run_on(base.dataset.scanner(fragments=added).to_batches(), schema)
         lance.write_dataset(
             answer,
             dataset,
@@ -77,7 +75,7 @@ class Refresh:
         )
 
     def _added(
-        self, query: ViewQuery, bases: Mapping[str, LanceDataset], before: Mapping[str, Any]
+        self, query: ViewQuery, bases: Mapping[str, Base], before: Mapping[str, Any]
     ) -> list[Any] | None:
         """The fragments that were added to the only base; None if the answer must be made anew.
 
@@ -85,30 +83,41 @@ class Refresh:
         """
         if not (self._store.has_locks and query.is_row_wise):
             return None
-        (base,) = bases.values()
-        now = _sources(query, bases)
-        version = before["tables"][0][1]
-        if before["query"] != now["query"] or before["tables"][0][0] != now["tables"][0][0]:
+        (base,), (source,) = bases.values(), before["tables"]
+        if before["query"] != _digest(query, bases) or base.stamp(source[1]) != source:
             return None
-        try:
-            old = base.checkout_version(version)
-        except (ValueError, OSError):
-            return None  # its history was cleaned
+        old = base.dataset.checkout_version(source[1])
         known = {fragment.fragment_id: fragment.metadata for fragment in old.get_fragments()}
-        fragments = {fragment.fragment_id: fragment for fragment in base.get_fragments()}
-        if old.schema != base.schema or not known.keys() <= fragments.keys():
+        fragments = {each.fragment_id: each for each in base.dataset.get_fragments()}
+        if old.schema != base.dataset.schema or not known.keys() <= fragments.keys():
             return None
         if any(fragments[i].metadata.to_json() != known[i].to_json() for i in known):
             return None
         return [fragment for i, fragment in fragments.items() if i not in known]
 
 
-def _sources(query: ViewQuery, bases: Mapping[str, LanceDataset]) -> dict[str, Any]:
-    text = json.dumps([query.sql, *bases])
-    return {
-        "query": hashlib.sha256(text.encode()).hexdigest(),
-        "tables": [[base.uri, base.version] for base in bases.values()],
-    }
+class Base(NamedTuple):
+    """A table that a view is made of."""
+
+    dataset: LanceDataset
+    files: TableFiles
+
+    def stamp(self, number: int) -> list[Any] | None:
+        """What tells a version from any other, also from one that gets its number again."""
+        try:
+            found = self.files.find(number)
+        except errors.TableVersionNotFoundError:
+            return None
+        return [self.dataset.uri, number, found.e_tag, found.size]
+
+
+def _sources(query: ViewQuery, bases: Mapping[str, Base]) -> dict[str, Any]:
+    stamps = [base.stamp(base.dataset.version) for base in bases.values()]
+    return {"query": _digest(query, bases), "tables": stamps}
+
+
+def _digest(query: ViewQuery, bases: Mapping[str, Base]) -> str:
+    return hashlib.sha256(json.dumps([query.sql, *bases]).encode()).hexdigest()
 
 
 def _last(dataset: LanceDataset) -> dict[str, Any] | None:

@@ -97,15 +97,18 @@ def carried_on(table: pa.Table, rows: Mapping[str, Row], origin: Mapping[str, st
     position = {object_id: i for i, object_id in enumerate(table.column("object_id").to_pylist())}
     kept = [row for row in rows.values() if origin.get(row.object_id) in position]
     old = table.take(pa.array([position[origin[row.object_id]] for row in kept], pa.int64()))
+    before = from_arrow(old)
     for name in ROW_COLUMNS:
         at = old.schema.get_field_index(name)
         cells = pa.array([getattr(row, name) for row in kept], old.schema.field(at).type)
         old = old.set_column(at, old.schema.field(at), cells)
     at = old.schema.get_field_index(BASES)
     if at >= 0 and pa.types.is_list(old.schema.field(at).type):
-        # What others wrote into it stays, except for what we know to be a view.
-        cells = old.column(at).to_pylist()
-        bases = [row.base_objects or cell for row, cell in zip(kept, cells, strict=True)]
+        # What others wrote into it stays, except for what we know to be, or to have been, a view.
+        bases = [
+            row.base_objects or (None if was.base_objects else cell)
+            for row, was, cell in zip(kept, before, old.column(at).to_pylist(), strict=True)
+        ]
         field = old.schema.field(at)
         old = old.set_column(at, field, pa.array(bases, field.type))
     return old
