@@ -23,6 +23,7 @@ LAYERS = [
     {"rest"},
     {"server"},
     {"spark"},
+    {"__main__"},
 ]
 """From the ground up: a module imports from its own layer and those before it."""
 HEAVY = ("lance", "pyarrow", "pydantic", "obstore", "lance_namespace", "numpy", "pandas", "pyspark")
