@@ -12,6 +12,8 @@ VERSIONS = "_versions"
 LAST = 2**64 - 1
 MAGIC = b"LANC"
 ENDING = "manifest"
+COUNTING_DOWN = len(f"{LAST}.{ENDING}")
+"""The length of names that count down; of those, the first is the newest."""
 
 
 class Published(NamedTuple):
@@ -65,8 +67,9 @@ class VersionFiles:
 
     def newest(self) -> tuple[int, str] | None:
         """The newest version and the name of its manifest. One listing."""
-        entries = self._store.entries(self.folder)
-        named = [entry.name for entry in entries if entry.name.endswith(f".{ENDING}")]
+        named = [name for name in self._store.names(self.folder) if name.endswith(f".{ENDING}")]
+        if named and all(len(name) == COUNTING_DOWN for name in named):
+            named = [min(named)]
         numbered = [(number, name) for name in named if (number := number_of(name)) is not None]
         return max(numbered, default=None)
 

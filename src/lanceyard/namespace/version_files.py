@@ -45,6 +45,10 @@ class BranchFiles:
         found = self._files.newest()
         return None if found is None else self._version(*found)
 
+    def has(self, version: TableVersion) -> bool:
+        """Whether a version that was seen is still the same."""
+        return self._version(version.number, version.manifest) == version
+
     def find(self, number: int) -> TableVersion:
         """One version. Raises `TableVersionNotFoundError`."""
         name = self._files.names().get(number)

@@ -91,6 +91,10 @@ class Store(ABC):
     def entries(self, path: str) -> Iterator[Entry]:
         """The names directly below a directory, in no order; none if it does not exist."""
 
+    def names(self, path: str) -> list[str]:
+        """The names of `entries`, where what they are does not matter."""
+        return [entry.name for entry in self.entries(path)]
+
     @abstractmethod
     def has_file(self, path: str) -> bool:
         """Whether at least one file lies below a directory, however deep."""

@@ -103,6 +103,12 @@ class LocalStore(Store):
         except (FileNotFoundError, NotADirectoryError):
             return
 
+    def names(self, path: str) -> list[str]:
+        try:
+            return os.listdir(self._prefix + path)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
     def has_file(self, path: str) -> bool:
         entries = list(self.entries(path))
         if any(not entry.is_directory for entry in entries):

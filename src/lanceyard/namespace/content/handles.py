@@ -95,6 +95,8 @@ class TableFiles:
 
     def has(self, version: TableVersion) -> bool:
         """Whether a version is still the same: then what is newer goes on from it."""
+        if self._entry.version is None:
+            return self._branch.has(version)
         try:
             return self.find(version.number) == version
         except errors.TableVersionNotFoundError:

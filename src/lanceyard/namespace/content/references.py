@@ -132,11 +132,18 @@ class ReferenceOperations(ContentOperations):
     def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
         """Make an earlier version the latest one again, as a new version."""
         request = read_texts(RestoreTableRequest, request)
-        with self._reading(request.id, version=request.version, branch=request.branch):
-            pass  # it exists, or this tells how it does not
         with self._writing(request.id, branch=request.branch) as dataset:
+            self._require_version(request)
             dataset.checkout_version((_source(request.branch), request.version)).restore()  # type: ignore[no-untyped-call]
         return RestoreTableResponse()
+
+    def _require_version(self, request: RestoreTableRequest) -> None:
+        """Ask the catalog for a version, where it keeps them; elsewhere Lance finds the file."""
+        identifier = read_table_id(request.id)
+        if request.branch in (None, MAIN):
+            entry = self._catalog.describe_table(identifier)
+            if entry.version is not None:
+                self._catalog.find_version(identifier, request.version)
 
 
 def _check_tag(name: str) -> None:
