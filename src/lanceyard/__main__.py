@@ -14,7 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from lanceyard.server import command
     except ImportError as missing:
-        print(f"lanceyard: {missing.name} is missing: pip install 'lanceyard[server]'")
+        hint = "pip install 'lanceyard[server]'"
+        print(f"lanceyard: {missing.name} is missing: {hint}", file=sys.stderr)
         return 1
     serve = commands.add_parser("serve", help="serve a catalog over HTTP")
     command.add_arguments(serve)

@@ -103,6 +103,11 @@ class BranchFiles:
         return TableVersion(number, name, stat.size, stat.e_tag, round(stat.modified * 1000))
 
 
+def is_kept(entry: TableEntry, branch: str | None) -> bool:
+    """Whether the catalog keeps the versions in question; of branches it never does."""
+    return entry.version is not None and branch in (None, MAIN)
+
+
 def branch_folder(branch: str | None) -> str:
     """Where Lance keeps a branch, from the directory of its table."""
     if branch in (None, MAIN):

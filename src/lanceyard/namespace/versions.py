@@ -45,7 +45,7 @@ from lanceyard.identifier import Identifier
 from lanceyard.namespace import tables
 from lanceyard.namespace.operations import Operations, operation
 from lanceyard.namespace.requests import read_page, read_request, read_table_id
-from lanceyard.namespace.version_files import MAIN, BranchFiles, branch_folder
+from lanceyard.namespace.version_files import MAIN, BranchFiles, branch_folder, is_kept
 from lanceyard.storage.roots import object_path
 
 NO_END = 2**63
@@ -65,7 +65,7 @@ class VersionOperations(Operations):
         identifier = read_table_id(request.id)
         page = _read_page(request)
         entry = self._catalog.describe_table(identifier)
-        if _is_kept(entry, request.branch):
+        if is_kept(entry, request.branch):
             versions = self._catalog.list_versions(identifier, page)
         else:
             versions = self._files(identifier, entry, request.branch).page(page)
@@ -102,7 +102,7 @@ class VersionOperations(Operations):
         request = read_request(BatchCreateTableVersionsRequest, request)
         wanted = [(read_table_id(entry.id), entry) for entry in request.entries]
         entries = [self._catalog.describe_table(identifier) for identifier, _ in wanted]
-        kept = [_is_kept(e, asked.branch) for e, (_, asked) in zip(entries, wanted, strict=True)]
+        kept = [is_kept(e, asked.branch) for e, (_, asked) in zip(entries, wanted, strict=True)]
         if not (kept and all(kept)):
             created = [self._create(identifier, asked) for identifier, asked in wanted]
             return BatchCreateTableVersionsResponse(versions=created)
@@ -119,7 +119,7 @@ class VersionOperations(Operations):
         identifier = read_table_id(request.id)
         step = _delete_step(identifier, request)
         entry = self._catalog.describe_table(identifier)
-        if _is_kept(entry, request.branch):
+        if is_kept(entry, request.branch):
             deleted = self._catalog.commit([step])[0].deleted
         else:
             files = self._files(identifier, entry, request.branch)
@@ -152,7 +152,7 @@ class VersionOperations(Operations):
     def _find(
         self, identifier: Identifier, entry: TableEntry, number: int | None, branch: str | None
     ) -> TableVersion:
-        kept = _is_kept(entry, branch)
+        kept = is_kept(entry, branch)
         if number is None:
             if kept:
                 latest = next(iter(self._catalog.list_versions(identifier, LATEST).found), None)
@@ -170,7 +170,7 @@ class VersionOperations(Operations):
     ) -> VersionResponse:
         step = _create_step(identifier, asked)
         entry = self._catalog.describe_table(identifier)
-        if _is_kept(entry, asked.branch):
+        if is_kept(entry, asked.branch):
             return _landed_version(entry, self._catalog.commit([step])[0])
         created = self._files(identifier, entry, asked.branch).create(step.version)
         return _response(entry, created, asked.branch)
@@ -194,11 +194,6 @@ class VersionOperations(Operations):
             return CommitTableResult(declare_table=declared)
         gone = tables.deregistered(step.identifier, landed.entry)
         return CommitTableResult(deregister_table=gone)
-
-
-def _is_kept(entry: TableEntry, branch: str | None) -> bool:
-    """Whether the catalog keeps the versions in question; of branches it never does."""
-    return entry.version is not None and branch in (None, MAIN)
 
 
 def _read_page(request: ListTableVersionsRequest) -> VersionPage:

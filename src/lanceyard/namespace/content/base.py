@@ -14,7 +14,7 @@ from lanceyard.namespace.content.failures import told
 from lanceyard.namespace.content.handles import Handles
 from lanceyard.namespace.operations import Operations
 from lanceyard.namespace.requests import read_table_id
-from lanceyard.namespace.version_files import MAIN
+from lanceyard.namespace.version_files import is_kept
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -59,7 +59,7 @@ class ContentOperations(Operations):
         self._catalog.check_writable()
         entry = self._catalog.describe_table(identifier)
         with told(identifier):
-            if entry.managed and entry.version and branch in (None, MAIN):
+            if entry.managed and entry.version and is_kept(entry, branch):
                 yield lance.dataset(
                     namespace_client=self,
                     table_id=list(identifier),
@@ -74,7 +74,7 @@ class ContentOperations(Operations):
         dataset = self._latest(identifier, entry)
         if version is None and branch is None:
             return dataset
-        if branch in (None, MAIN) and entry.version is not None and version is not None:
+        if version is not None and is_kept(entry, branch):
             self._catalog.find_version(identifier, version)
         return datasets.open_at(dataset, identifier, version=version, tag=None, branch=branch)
 

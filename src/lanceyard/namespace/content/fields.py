@@ -64,6 +64,21 @@ def find_column(dataset: LanceDataset, path: str) -> Field:
     return field
 
 
+def storage_type(kind: pa.DataType) -> pa.DataType:
+    """What the values of an extension type are kept as; any other type itself."""
+    return getattr(kind, "storage_type", kind)
+
+
+def vector_type(kind: pa.DataType) -> pa.DataType | None:
+    """The type of the vectors in a column, each or several in a row; None if it holds none."""
+    import pyarrow as pa
+
+    kind = storage_type(kind)
+    if pa.types.is_list(kind):
+        kind = storage_type(kind.value_type)
+    return kind if pa.types.is_fixed_size_list(kind) else None
+
+
 def check_unique(fields: Iterable[Field]) -> None:
     """Raise `InvalidInputError` if a request names a field twice."""
     seen: set[int] = set()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lance_namespace import CreateTableIndexRequest
 
 from lanceyard import errors
+from lanceyard.namespace.content.fields import vector_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,22 +120,13 @@ def sub_vectors(column: pa.DataType, bits: int | None) -> int | None:
 
     Sixteen values in each part, or else eight; or a few parts, for vectors of odd lengths.
     """
-    size = _dimension(column)
-    if size is None:
+    vectors = vector_type(column)
+    if vectors is None:
         return None  # Lance tells what is wrong with the column
+    size = vectors.list_size
     parts = [size // values for values in (16, 8) if size % values == 0] + [4, 2, 1]
     even = bits == _PQ_BITS[0]  # then two of them share a byte
     return next((n for n in parts if size % n == 0 and not (even and n % 2)), None)
-
-
-def _dimension(kind: pa.DataType) -> int | None:
-    """How many numbers the vectors of a column have, if it holds vectors or lists of them."""
-    import pyarrow as pa
-
-    kind = getattr(kind, "storage_type", kind)
-    if pa.types.is_list(kind):
-        kind = kind.value_type
-    return kind.list_size if pa.types.is_fixed_size_list(kind) else None
 
 
 def _fold(text: str) -> str:

@@ -34,7 +34,7 @@ from lanceyard.namespace import datasets, paging
 from lanceyard.namespace.content.base import ContentOperations
 from lanceyard.namespace.operations import operation
 from lanceyard.namespace.requests import read_page, read_table_id, read_texts
-from lanceyard.namespace.version_files import MAIN
+from lanceyard.namespace.version_files import MAIN, is_kept
 
 TAG = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -140,10 +140,8 @@ class ReferenceOperations(ContentOperations):
     def _require_version(self, request: RestoreTableRequest) -> None:
         """Ask the catalog for a version, where it keeps them; elsewhere Lance finds the file."""
         identifier = read_table_id(request.id)
-        if request.branch in (None, MAIN):
-            entry = self._catalog.describe_table(identifier)
-            if entry.version is not None:
-                self._catalog.find_version(identifier, request.version)
+        if is_kept(self._catalog.describe_table(identifier), request.branch):
+            self._catalog.find_version(identifier, request.version)
 
 
 def _check_tag(name: str) -> None:

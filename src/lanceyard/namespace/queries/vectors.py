@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 from lance_namespace import AnalyzeTableQueryPlanRequest, QueryTableRequest
 
 from lanceyard.errors import InvalidInputError
-from lanceyard.namespace.content.fields import Field, all_fields, find_column
+from lanceyard.namespace.content.fields import (
+    Field,
+    all_fields,
+    find_column,
+    storage_type,
+    vector_type,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,10 +38,13 @@ class Neighbours:
         self._rows = max(dataset.count_rows(), 1)
         self._vectors = _vectors(query)
         column = _column(dataset, query.vector_column)
-        self._path, kind = column.path, _storage(column.kind)
-        self.is_batch = bool(query.vector.multi_vector) and not pa.types.is_list(kind)
+        self._path = column.path
+        in_lists = pa.types.is_list(storage_type(column.kind))
+        self.is_batch = bool(query.vector.multi_vector) and not in_lists
         self.count = len(self._vectors) if self.is_batch else 1
-        size = (_storage(kind.value_type) if pa.types.is_list(kind) else kind).list_size
+        vectors = vector_type(column.kind)
+        assert vectors is not None
+        size = vectors.list_size
         for vector in self._vectors:
             if len(vector) != size:
                 raise InvalidInputError(
@@ -102,13 +111,7 @@ def _holds_vectors(kind: pa.DataType) -> bool:
     """Whether Lance can search a column: fixed-size lists of floats or bytes, or lists of them."""
     import pyarrow as pa
 
-    kind = _storage(kind)
-    if pa.types.is_list(kind):
-        kind = _storage(kind.value_type)
-    if not pa.types.is_fixed_size_list(kind):
+    vectors = vector_type(kind)
+    if vectors is None:
         return False
-    return bool(pa.types.is_floating(kind.value_type) or pa.types.is_uint8(kind.value_type))
-
-
-def _storage(kind: pa.DataType) -> pa.DataType:
-    return getattr(kind, "storage_type", kind)
+    return bool(pa.types.is_floating(vectors.value_type) or pa.types.is_uint8(vectors.value_type))

@@ -19,7 +19,7 @@ from lance_namespace import (
 
 from lanceyard import errors
 from lanceyard.catalog.views import View
-from lanceyard.identifier import Identifier
+from lanceyard.identifier import DELIMITER, Identifier
 from lanceyard.namespace import datasets
 from lanceyard.namespace.content.failures import told
 from lanceyard.namespace.content.handles import TableFiles
@@ -159,7 +159,7 @@ def _read_query(text: str) -> View:
 
 def _read_base(said: Any) -> Identifier:
     if isinstance(said, str):
-        return read_table_id(said.split("$"))
+        return read_table_id(said.split(DELIMITER))
     return read_table_id(said)
 
 
