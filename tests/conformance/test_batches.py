@@ -241,6 +241,13 @@ def test_tables_are_declared_and_deregistered_in_one_batch(catalog: Catalog, ns:
     assert catalog.list_all_tables().tables == ["d", "ns$e"]
 
 
+@ours
+@manifest
+def test_a_batch_makes_no_table_a_view(catalog: Catalog) -> None:
+    with refused(ErrorCode.INVALID_INPUT):
+        catalog.commit(declare("d", properties={"lanceyard.view": "{}"}))
+
+
 @manifest
 def test_the_results_of_a_batch_are_in_the_order_of_its_operations(
     catalog: Catalog, ns: list[str]

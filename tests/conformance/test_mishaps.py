@@ -206,3 +206,55 @@ def test_many_threads_use_one_namespace(catalog: Catalog, t: list[str]) -> None:
         list(pool.map(work, range(1, 9)))
     assert catalog.count(t) == 3 + 8 * 5
     assert len(catalog.do("list_table_tags", t).tags) == 8 * 5
+
+
+LONG = "x" * 300
+TOO_LONG = {
+    "branch": ("list_table_versions", {"branch": LONG}),
+    "branch with a NUL": ("list_table_versions", {"branch": "a\0b"}),
+    "version of a branch": ("describe_table_version", {"branch": LONG, "version": 1}),
+    "versions of a branch": (
+        "batch_delete_table_versions",
+        {"branch": LONG, "ranges": [{"start_version": 1, "end_version": 2}]},
+    ),
+    "new branch": ("create_table_branch", {"name": "."}),
+    "tag to move": ("update_table_tag", {"tag": LONG, "version": 1}),
+    "tag to forget": ("delete_table_tag", {"tag": LONG}),
+}
+
+
+@applies(mode="v2")
+@pytest.mark.parametrize(("operation", "fields"), TOO_LONG.values(), ids=TOO_LONG)
+def test_a_name_that_no_file_can_have_is_refused(
+    catalog: Catalog, t: list[str], operation: str, fields: dict[str, Any]
+) -> None:
+    with refused(ErrorCode.INVALID_INPUT):
+        catalog.do(operation, t, **fields)
+
+
+@applies(manifest=True)
+@pytest.mark.parametrize("location", ["x" * 300, f"a/{'y' * 300}.lance", "a\0b"])
+@pytest.mark.parametrize("operation", ["declare_table", "register_table"])
+def test_a_location_that_no_directory_can_have_is_refused(
+    catalog: Catalog, operation: str, location: str
+) -> None:
+    with refused(ErrorCode.INVALID_INPUT):
+        catalog.do(operation, ["d"], location=location)
+
+
+@applies(manifest=True)
+def test_a_batch_declares_no_table_at_an_empty_location(catalog: Catalog) -> None:
+    with refused(ErrorCode.INVALID_INPUT):
+        catalog.commit({"declare_table": {"id": ["d"], "location": ""}})
+
+
+@pytest.mark.parametrize("operation", ["describe_table", "table_exists"])
+def test_a_version_beyond_all_numbers_is_not_found(
+    catalog: Catalog, t: list[str], operation: str
+) -> None:
+    with refused(ErrorCode.TABLE_VERSION_NOT_FOUND):
+        catalog.do(operation, t, version=2**64)
+
+
+def test_a_limit_beyond_all_numbers_is_no_limit(catalog: Catalog, t: list[str]) -> None:
+    assert len(catalog.do("list_table_versions", t, limit=2**63).versions) == 1

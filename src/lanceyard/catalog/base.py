@@ -108,6 +108,14 @@ class Catalog(ABC):
     transactions: Transactions | None = None
     """Changes to many tables at once; None where there are no such."""
 
+    def state_at_hand(self, identifier: Identifier) -> object | None:
+        """A mark of the state in which an object, and what is directly below it, is looked up.
+
+        While the very same mark is given, so are the same answers. None if looking it up might take
+        more than memory right now.
+        """
+        return None
+
     def check_writable(self) -> None:  # noqa: B027 - most are
         """Raise `UnsupportedOperationError` where tables can only be read."""
 

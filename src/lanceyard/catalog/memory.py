@@ -40,6 +40,9 @@ class MemoryCatalog(Catalog):
         self._root = ""
         self.storage_options = {}
 
+    def state_at_hand(self, identifier: Identifier) -> object | None:
+        return object()
+
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
         with self._lock:
             return dict(self._namespace(identifier).properties)

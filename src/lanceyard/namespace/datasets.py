@@ -51,7 +51,7 @@ def open_version(dataset: LanceDataset, identifier: Identifier, version: int) ->
     """Another version of an open table. Raises `TableVersionNotFoundError`."""
     try:
         return dataset.checkout_version(version)
-    except (ValueError, OSError, RuntimeError) as cause:
+    except (ValueError, OSError, OverflowError, RuntimeError) as cause:
         raise errors.TableVersionNotFoundError(
             f"table {identifier} has no version {version}"
         ) from cause

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -10,6 +10,7 @@ from lance_namespace import LanceNamespace
 
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog
+from lanceyard.identifier import Identifier
 from lanceyard.namespace.requests import ListOperationsResponse
 from lanceyard.namespace.threads import apart_from_lance, is_called_by_lance
 
@@ -56,6 +57,19 @@ class Operations(LanceNamespace):
     def close(self) -> None:
         """Finish background work. Using the namespace again is allowed."""
         self._catalog.close()
+
+    def state_at_hand(self, names: Sequence[str]) -> object | None:
+        """A mark of the state in which an object, and what is directly below it, is looked up.
+
+        While the very same mark is given, so are the same answers. None if looking it up might take
+        more than memory right now: then whoever must not wait, such as the loop of a server, should
+        ask in a thread.
+        """
+        try:
+            identifier = Identifier.parse(names)
+        except errors.InvalidInputError:
+            return object()  # it is refused at once
+        return self._catalog.state_at_hand(identifier)
 
     @operation
     def list_operations(self, request: Mapping[str, Any] | None = None) -> ListOperationsResponse:

@@ -18,6 +18,9 @@ from lanceyard.catalog.base import Page
 from lanceyard.errors import InvalidInputError
 from lanceyard.identifier import Identifier
 
+MOST = 2**31
+"""A limit that no list reaches."""
+
 _M = TypeVar("_M", bound=BaseModel)
 _E = TypeVar("_E", bound=Enum)
 
@@ -163,4 +166,4 @@ def read_page(page_token: str | None, limit: int | None) -> Page:
     """Where to start and how much to give; a token is the last name of the page before."""
     if limit is not None and limit < 1:
         raise InvalidInputError(f"limit must be at least 1, not {limit}")
-    return Page(page_token or None, limit)
+    return Page(page_token or None, None if limit is None else min(limit, MOST))

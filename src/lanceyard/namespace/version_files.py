@@ -13,6 +13,7 @@ from lanceyard.catalog.versions import TableVersion
 from lanceyard.identifier import Identifier
 from lanceyard.settings import DirectorySettings
 from lanceyard.storage import Store, open_store
+from lanceyard.storage.base import is_relative
 
 MAIN = "main"
 
@@ -112,8 +113,7 @@ def branch_folder(branch: str | None) -> str:
     """Where Lance keeps a branch, from the directory of its table."""
     if branch in (None, MAIN):
         return ""
-    parts = str(branch).split("/")
-    if any(part in ("", ".", "..") for part in parts):
+    if not is_relative(str(branch)):
         raise errors.InvalidInputError(f"{branch!r} is not the name of a branch")
     return f"tree/{branch}"
 

@@ -275,7 +275,7 @@ def _read_step(asked: CommitTableOperation) -> Step:
     identifier = read_table_id(given[0].id)
     if asked.declare_table is not None:
         declare = asked.declare_table
-        return Declare(identifier, declare.location, declare.properties or {})
+        return Declare(identifier, declare.location, tables.refuse_reserved(declare.properties))
     if asked.deregister_table is not None:
         return Deregister(identifier)
     versions = asked.create_table_version or asked.delete_table_versions

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import NamedTuple
 
+LONGEST_PART = 255
+"""Bytes that file systems take in one name."""
 PATIENCE = 10.0
 """How long `Store.hold` waits, in seconds."""
 
@@ -38,6 +40,19 @@ class Stat(NamedTuple):
     """As Lance's object store tells it."""
 
 
+def is_relative(path: str) -> bool:
+    """Whether a path stays below where it begins, and has only names that every store takes."""
+    return all(_is_name(part) for part in path.split("/"))
+
+
+def _is_name(part: str) -> bool:
+    return part not in ("", ".", "..") and "\0" not in part and len(_encoded(part)) <= LONGEST_PART
+
+
+def _encoded(part: str) -> bytes:
+    return part.encode(errors="replace")
+
+
 class Store(ABC):
     """Small files below a root.
 
@@ -48,6 +63,8 @@ class Store(ABC):
 
     has_locks = False
     """Whether `hold` keeps other processes out."""
+    is_near = False
+    """Whether looking for a file takes no time to speak of."""
     options: Mapping[str, str]
     """Storage options that pylance needs to open what lies here."""
 

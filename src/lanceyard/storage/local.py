@@ -23,6 +23,7 @@ class LocalStore(Store):
     """Files below a directory, which is created by the first write."""
 
     has_locks = True
+    is_near = True
 
     def __init__(self, root: str, durability: Durability = Durability.OS) -> None:
         """Take an absolute path; nothing is read or written."""

@@ -57,6 +57,11 @@ class CompatibleCatalog(Catalog):
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
         return self._hashed.describe_namespace(identifier)
 
+    def state_at_hand(self, identifier: Identifier) -> object | None:
+        found = None if identifier.is_root else self._hashed.state_at_hand(identifier)
+        # Of what lies in the root, directories tell as well, and they change without a mark.
+        return object() if found is not None and identifier.parent.is_root else found
+
     def list_namespaces(self, parent: Identifier, page: Page) -> list[str]:
         return self._hashed.list_namespaces(parent, page)
 
@@ -274,7 +279,7 @@ class CompatibleCatalog(Catalog):
         if isinstance(step, Declare):
             if self._unlisted_path(step.identifier) is not None:
                 raise errors.table_exists(step.identifier)
-            free = None if step.location else self._free_path(step.identifier, own)
+            free = None if step.location is not None else self._free_path(step.identifier, own)
             return step if free is None else replace(step, location=free)
         if self._unlisted_path(step.identifier) is not None:
             self._take_in(step.identifier, own)

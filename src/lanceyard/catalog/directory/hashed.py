@@ -64,6 +64,9 @@ class HashedCatalog(Catalog):
         self.dropped = DroppedTables(store, manifest, self.versions, drop_retention, clock)
         self.storage_options = store.options
 
+    def state_at_hand(self, identifier: Identifier) -> object | None:
+        return self.manifest.state_at_hand()
+
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
         if identifier.is_root:
             return self.manifest.properties()

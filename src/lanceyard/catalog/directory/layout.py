@@ -13,7 +13,7 @@ from lanceyard.errors import (
     InvalidTableStateError,
 )
 from lanceyard.identifier import Identifier, check_name
-from lanceyard.storage.base import Store
+from lanceyard.storage.base import Store, is_relative
 
 MANIFEST = "__manifest"
 VERSIONS = "_versions"
@@ -82,10 +82,9 @@ def is_safe(path: str) -> bool:
     It must lie inside the root, below neither the manifest nor the root itself; `..` and `.`
     never stand in a path that was made here.
     """
-    parts = path.split("/")
-    if parts[0] == MANIFEST or "://" in path or "\\" in path or "\0" in path:
+    if path.split("/", 1)[0] == MANIFEST or "://" in path or "\\" in path:
         return False
-    return all(part not in ("", ".", "..") for part in parts)
+    return is_relative(path)
 
 
 def checked_path(path: str | None, identifier: Identifier) -> str:

@@ -34,7 +34,7 @@ from lanceyard.namespace import datasets, paging
 from lanceyard.namespace.content.base import ContentOperations
 from lanceyard.namespace.operations import operation
 from lanceyard.namespace.requests import read_page, read_table_id, read_texts
-from lanceyard.namespace.version_files import MAIN, is_kept
+from lanceyard.namespace.version_files import MAIN, branch_folder, is_kept
 
 TAG = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -80,6 +80,7 @@ class ReferenceOperations(ContentOperations):
         """Let a tag name another version."""
         request = read_texts(UpdateTableTagRequest, request)
         self._catalog.check_writable()
+        _check_length(request.tag)
         with self._reading(request.id, version=request.version, branch=request.branch) as dataset:
             dataset.tags.update(request.tag, (_source(request.branch), request.version))
         return UpdateTableTagResponse()
@@ -89,6 +90,7 @@ class ReferenceOperations(ContentOperations):
         """Forget a tag; the version it names stays."""
         request = read_texts(DeleteTableTagRequest, request)
         self._catalog.check_writable()
+        _check_length(request.tag)
         with self._reading(request.id) as dataset:
             dataset.tags.delete(request.tag)
         return DeleteTableTagResponse()
@@ -109,6 +111,7 @@ class ReferenceOperations(ContentOperations):
         """Let a new branch begin at a version: the latest, unless another is given."""
         request = read_texts(CreateTableBranchRequest, request)
         self._catalog.check_writable()
+        branch_folder(request.name)
         _check_length(request.name)
         source, version = request.from_branch, request.from_version
         with self._reading(request.id, version=version, branch=source) as dataset:

@@ -98,6 +98,16 @@ class Manifest:
         )
         self._landing = threading.Lock()
 
+    def state_at_hand(self) -> object | None:
+        """A mark of the newest state, if that is in memory and nobody keeps it."""
+        view = self._view
+        if not (self._store.is_near and view.lock.acquire(blocking=False)):
+            return None
+        try:
+            return view.at_hand()
+        finally:
+            view.lock.release()
+
     def read(self, ask: Callable[[Snapshot], _A]) -> _A:
         """Ask something of the newest state. The snapshot must not be kept."""
         view = self._view

@@ -61,6 +61,12 @@ class View:
         table = self.table()
         return table is not None and self._indexed == table.version
 
+    def at_hand(self) -> ManifestTable | None:
+        """The newest version, if it is indexed and that takes no reading to tell."""
+        if self._table is None or self._indexed != self._table.version or not self._is_fresh():
+            return None
+        return self._table
+
     def about(self, object_ids: Iterable[str]) -> Snapshot:
         """A state that is right about some objects and the namespaces above them.
 
@@ -104,14 +110,15 @@ class View:
         removed, so if it is there and its successor is not, there is none. Half a window after the
         last listing we list again, as a tagged version may outlive its successors.
         """
-        if (
+        return self._table if self._is_fresh() else self._look()
+
+    def _is_fresh(self) -> bool:
+        return (
             self._table is not None
             and not self._next_exists()
             and self._own_exists()
             and self._clock() - self._listed_at < self._window / 2
-        ):
-            return self._table
-        return self._look()
+        )
 
     def advance(self, base: ManifestTable, commit: Commit, edit: Edit) -> None:
         """Take over a commit of our own, if nobody moved rows, or the view, meanwhile."""
@@ -235,8 +242,8 @@ class PastView(View):
         super().__init__(store, files, **times)
         self._table = past
 
-    def table(self) -> ManifestTable | None:
-        return self._table
+    def _is_fresh(self) -> bool:
+        return True
 
 
 def _residents(rows: Iterable[Row]) -> Residents:
