@@ -46,6 +46,7 @@ bench: $(READY) ## Compare with the reference implementation and with Parquet, s
 	$(BIN)/python benchmarks/spark.py
 	$(BIN)/python benchmarks/operations.py
 	$(BIN)/python benchmarks/versions.py
+	$(BIN)/python benchmarks/rest.py
 	$(BIN)/python benchmarks/repair.py
 
 interop: $(SPARK_VERSIONS:%=interop-spark-%) ## Run the Spark tests on the other versions of Spark

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lanceyard.namespace import DirectoryNamespace, MemoryNamespace, connect
+    from lanceyard.rest.async_client import AsyncRestNamespace
     from lanceyard.rest.client import RestNamespace
     from lanceyard.yard import Table, Yard, open
 
 __version__ = "0.1.0"
 __all__ = [
+    "AsyncRestNamespace",
     "DirectoryNamespace",
     "MemoryNamespace",
     "RestNamespace",
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AsyncRestNamespace": "lanceyard.rest.async_client",
     "DirectoryNamespace": "lanceyard.namespace",
     "MemoryNamespace": "lanceyard.namespace",
     "RestNamespace": "lanceyard.rest.client",

@@ -20,6 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     serve = commands.add_parser("serve", help="serve a catalog over HTTP")
     command.add_arguments(serve)
     serve.set_defaults(carry_out=command.serve)
+    key = commands.add_parser("key", help="make an API key, and what a server knows it by")
+    key.set_defaults(carry_out=command.make_key)
     given = parser.parse_args(arguments)
     return int(given.carry_out(given))
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 import threading
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+from urllib.parse import unquote
 
 import uvicorn
 from lance_namespace import LanceNamespace
 from starlette.types import Receive, Scope, Send
 
 from lanceyard.server.application import Application
+from lanceyard.server.connections import Connection
+from lanceyard.server.settings import Settings
 
 
 class Mounts:
@@ -20,17 +25,20 @@ class Mounts:
         self.applications: dict[bytes, Application] = {}
         self._numbers = itertools.count()
 
-    def add(self, namespace: LanceNamespace) -> str:
+    def add(self, namespace: LanceNamespace, settings: Mapping[str, Any]) -> str:
         """Serve a namespace, and tell the path below which."""
         name = f"n{next(self._numbers)}"
-        self.applications[name.encode()] = Application(namespace, threads=4)
+        server = {"threads": 4, "streams": 2, **settings.get("server", {})}
+        found = Settings.model_validate({"catalog": {}, **settings, "server": server})
+        self.applications[name.encode()] = Application(namespace, found)
         return name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         _, name, rest = scope["raw_path"].split(b"/", 2)
-        await self.applications[name]({**scope, "raw_path": b"/" + rest}, receive, send)
+        path = {"raw_path": b"/" + rest, "path": unquote((b"/" + rest).decode("latin-1"))}
+        await self.applications[name]({**scope, **path}, receive, send)
 
 
 class TestServer:
@@ -38,10 +46,16 @@ class TestServer:
 
     __test__ = False
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = 30.0) -> None:
         self._mounts = Mounts()
         config = uvicorn.Config(
-            self._mounts, port=0, log_level="error", access_log=False, lifespan="off"
+            self._mounts,
+            port=0,
+            http=partial(Connection, patience=patience),
+            ws="none",
+            log_level="error",
+            access_log=False,
+            lifespan="off",
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
@@ -51,9 +65,9 @@ class TestServer:
         (listening,) = self._server.servers
         self.address = "http://{}:{}".format(*listening.sockets[0].getsockname())
 
-    def serve(self, namespace: LanceNamespace) -> str:
-        """Serve a namespace, and tell its address."""
-        return f"{self.address}/{self._mounts.add(namespace)}"
+    def serve(self, namespace: LanceNamespace, **settings: Mapping[str, Any]) -> str:
+        """Serve a namespace as the tables of a settings file say, and tell its address."""
+        return f"{self.address}/{self._mounts.add(namespace, settings)}"
 
 
 @cache

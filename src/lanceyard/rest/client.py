@@ -2,44 +2,65 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
-from urllib.parse import quote, urlencode
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, NoReturn
 
 import urllib3
-from lance_namespace import LanceNamespace, QueryTableResponse
-from pydantic import BaseModel
+from lance_namespace import LanceNamespace
 
 from lanceyard import errors
-from lanceyard.identifier import Identifier
-from lanceyard.rest.protocol import DELIMITER, EXTENSIONS, OPERATIONS, TYPE, Answer, Body, Operation
+from lanceyard.rest.connections import pool_of_connections, until
+from lanceyard.rest.conversation import Conversation, Peer
+from lanceyard.rest.messages import Reply
+from lanceyard.rest.protocol import EXTENSIONS, OPERATIONS, Operation
 from lanceyard.rest.settings import RestSettings
+from lanceyard.rest.steps import Fate, Pause, Renewal, Sending, Step, TransportError
 
-CODES = {401: 16, 403: 15, 404: 4, 406: 0, 409: 14, 413: 13, 429: 21, 503: 17}
-"""What a status means where a server sends no code; anything else is 13 or 18."""
-STREAM = "application/vnd.apache.arrow.stream"
-SAFE = ("Describe", "List", "Get", "Count", "NamespaceExists", "TableExists")
-"""How the names of operations begin that can be tried again, whatever became of the first try."""
+CONNECTIONS = 64
+"""How many are kept."""
+UNCONNECTED = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
+ELSEWHERE = (
+    "as_of",
+    "begin_transaction",
+    "difference",
+    "dropped",
+    "join_transaction",
+    "manage_versions",
+    "migrate",
+    "repair",
+    "states",
+    "tag",
+    "undrop",
+    "untag",
+)
+"""What catalogs can do that the protocol has no route for."""
 
 
 class RestNamespace(LanceNamespace):
     """The namespace of a server that speaks the REST protocol.
 
     Connections are kept and shared between threads. Reads, and what was refused for now (429, 503),
-    are tried again; a write whose answer was lost is not.
+    are tried again. A write whose answer was lost is not, unless the server is known to answer it
+    again instead of carrying it out twice: `UnknownOutcomeError` says so.
     """
 
     def __init__(self, **properties: str) -> None:
         """Take the properties of `RestSettings`, as strings."""
         self._properties = properties
         self._settings = RestSettings.from_properties(properties)
-        self._pool = urllib3.PoolManager(
-            maxsize=64,
-            headers=dict(self._settings.headers),
-            timeout=urllib3.Timeout(connect=self._settings.timeout, read=None),
-            **self._settings.tls,
-        )
+        self._begin()
+        _ALL.add(self)
+
+    def _begin(self) -> None:
+        """Know nothing of the server, and have no connection."""
+        self._peer = Peer(self._settings)
+        self._renewing = threading.Lock()
+        self._pool = pool_of_connections(CONNECTIONS, **self._settings.tls)
 
     def namespace_id(self) -> str:
         """A text that is equal for namespaces of the same server."""
@@ -57,157 +78,68 @@ class RestNamespace(LanceNamespace):
 
     def carry_out(self, operation: Operation, request: Any, body: Any = None) -> Any:
         """Carry out an operation of the protocol."""
-        fields = _fields({} if request is None else request)
-        target = self._settings.uri + self._path(operation, fields)
-        query = [(DELIMITER, self._settings.delimiter), *_query(operation, fields)]
-        content, kind = _content(operation, fields, body)
-        headers = {"content-type": kind} if kind else {}
-        response = self._send(operation, f"{target}?{urlencode(query)}", content, headers)
-        if response.status != operation.status:
-            raise _failure(operation, response)
-        return _answer(operation, response)
+        return self._hold(self._peer.call(operation, request, body))
 
-    def _send(
-        self, operation: Operation, url: str, content: Any, headers: Mapping[str, str]
-    ) -> urllib3.BaseHTTPResponse:
-        streamed = operation.body is Body.STREAM
-        retries = urllib3.Retry(
-            connect=self._settings.retries,
-            read=self._settings.retries if operation.name.startswith(SAFE) else 0,
-            status=0 if streamed else self._settings.retries,
-            redirect=0 if streamed else 3,
-            status_forcelist=(429, 503),
-            allowed_methods=None,
-            backoff_factor=0.1,
-            backoff_jitter=0.1,
-            raise_on_status=False,
-        )
-        sent = {**self._settings.headers, **headers}
+    def _hold(self, conversation: Conversation) -> Any:
+        with closing(conversation):
+            try:
+                step = next(conversation)
+                while True:
+                    try:
+                        told = self._do(step)
+                    except (TransportError, errors.LanceNamespaceError) as failure:
+                        step = conversation.throw(failure)
+                    else:
+                        step = conversation.send(told)
+            except StopIteration as end:
+                return end.value
+
+    def _do(self, step: Step) -> Reply | None:
+        match step:
+            case Sending():
+                return self._send(step)
+            case Pause():
+                time.sleep(step.seconds)
+            case Renewal():
+                self._renew(step)
+        return None
+
+    def _send(self, sending: Sending) -> Reply:
+        outgoing, left = sending.outgoing, sending.deadline.left()
+        if left == 0:
+            raise TransportError(Fate.UNSENT, "the deadline is over")
+        timeout = urllib3.Timeout(connect=sending.connect, read=sending.read, total=left)
         try:
-            return self._pool.request(
-                operation.method, url, body=content, headers=sent, retries=retries
-            )
+            with until(sending.deadline):
+                response = self._pool.urlopen(
+                    outgoing.method,
+                    outgoing.url,
+                    body=outgoing.content,
+                    headers=outgoing.headers,
+                    redirect=False,
+                    retries=False,
+                    timeout=timeout,
+                )
+        except UNCONNECTED as cause:
+            raise TransportError(Fate.UNSENT, str(cause)) from cause
         except urllib3.exceptions.HTTPError as cause:
-            raise errors.ServiceUnavailableError(
-                f"{self._settings.uri} cannot be reached: {cause}"
-            ) from cause
+            raise TransportError(Fate.UNKNOWN, str(cause)) from cause
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Reply(response.status, headers, response.data)
 
-    def _path(self, operation: Operation, fields: dict[str, Any]) -> str:
-        parts = []
-        for segment in operation.segments:
-            if segment == "{id}":
-                parts.append(quote(self._joined(operation, fields), safe=""))
-            elif segment.startswith("{"):
-                parts.append(quote(_required(operation, fields, segment[1:-1]), safe=""))
-            else:
-                parts.append(segment)
-        return "/" + "/".join(parts)
-
-    def _joined(self, operation: Operation, fields: dict[str, Any]) -> str:
-        """The identifier as a path has it; the delimiter alone is the root."""
-        names = fields.get("id")
-        if names is None and "query" in fields:
-            names = fields["query"].get("id")  # the table of a plan may be named there
-        if names is None and not operation.name.startswith(SAFE):
-            raise errors.InvalidInputError(f"{operation.name} needs an id")
-        if operation.route.startswith("transaction"):
-            return self._settings.delimiter.join(names or ())
-        identifier = Identifier.parse(names)
-        return self._settings.delimiter.join(identifier) or self._settings.delimiter
-
-
-def _required(operation: Operation, fields: Mapping[str, Any], name: str) -> str:
-    value = fields.get(name)
-    if not value:
-        raise errors.InvalidInputError(f"{operation.name} needs {name}")
-    return str(value)
-
-
-def _fields(request: Any) -> dict[str, Any]:
-    if isinstance(request, BaseModel):
-        return request.model_dump(mode="json", by_alias=True, exclude_none=True)
-    if not isinstance(request, Mapping):
-        raise errors.InvalidInputError(f"a request is a model or a dict, not {type(request)}")
-    return {name: _plain(value) for name, value in request.items() if value is not None}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return _fields(value)
-    return [_plain(each) for each in value] if isinstance(value, list) else value
-
-
-def _query(operation: Operation, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name in operation.query:
-        value = fields.get(name)
-        if isinstance(value, list):
-            yield from ((name, str(each)) for each in value)
-        elif isinstance(value, bool):
-            yield name, str(value).lower()
-        elif isinstance(value, Mapping):
-            yield name, json.dumps(dict(value))
-        elif value is not None:
-            yield name, str(value)
-
-
-def _content(operation: Operation, fields: Mapping[str, Any], body: Any) -> tuple[Any, str | None]:
-    if operation.body is Body.STREAM:
-        return (body if _is_sendable(body) else _chunks(body)), STREAM
-    if operation.body is Body.NONE:
-        return None, None
-    said = fields.get("metadata") or {} if operation.body is Body.MAP else fields
-    try:
-        return json.dumps(said, ensure_ascii=False).encode(), "application/json"
-    except (TypeError, ValueError, RecursionError) as cause:
-        raise errors.InvalidInputError(f"the request cannot be sent as JSON: {cause}") from cause
-
-
-def _is_sendable(body: Any) -> bool:
-    if hasattr(body, "read"):
-        return True
-    try:
-        memoryview(body)
-    except TypeError:
-        return False
-    return True
-
-
-def _chunks(body: Iterable[bytes]) -> Iterator[bytes]:
-    return (bytes(chunk) for chunk in body if chunk)
-
-
-def _failure(operation: Operation, response: urllib3.BaseHTTPResponse) -> Exception:
-    """The error that a server told, by its code; by its status where it sent none."""
-    try:
-        said = json.loads(response.data)
-        code, text, name = int(said["code"]), str(said.get("error") or ""), said.get(TYPE)
-    except (ValueError, TypeError, KeyError):
-        code, text = _code(response.status), response.data[:500].decode("utf-8", "replace")
-        name = None
-    fallback = f"{operation.name} was answered with status {response.status}"
-    error = errors.from_error_code(code, text or fallback)
-    narrower = getattr(errors, str(name), None)
-    if isinstance(narrower, type) and issubclass(narrower, type(error)):
-        return narrower(str(error))
-    return error
-
-
-def _code(status: int) -> int:
-    return CODES.get(status, 13 if 400 <= status < 500 else 18)  # noqa: PLR2004
-
-
-def _answer(operation: Operation, response: urllib3.BaseHTTPResponse) -> Any:
-    form = operation.answer
-    if form is Answer.FILE:
-        return QueryTableResponse(data=response.data)
-    said = json.loads(response.data) if response.data and form is not Answer.NOTHING else {}
-    if form is Answer.TEXT:
-        return said
-    if form is Answer.NUMBER:
-        said = {"count": said}
-    elif form is Answer.MAP:
-        said = {"metadata": said}
-    return operation.response.model_validate(said)
+    def _renew(self, step: Renewal) -> None:
+        left = step.deadline.left()
+        patience = (-1 if left is None else left) if step.must else 0
+        if not self._renewing.acquire(timeout=patience):
+            if step.must:
+                raise errors.ServiceUnavailableError("no token could be got in time")
+            return
+        try:
+            tokens = self._peer.tokens
+            if tokens is not None and tokens.is_due():
+                self._hold(tokens.fetch(step.deadline))
+        finally:
+            self._renewing.release()
 
 
 def _method(operation: Operation) -> Callable[..., Any]:
@@ -219,9 +151,34 @@ def _method(operation: Operation) -> Callable[..., Any]:
     return carried_out
 
 
+def _absence(name: str) -> Callable[..., Any]:
+    def absent(*_: Any, **__: Any) -> NoReturn:
+        raise errors.UnsupportedOperationError(
+            f"{name} has no route in the REST protocol: open the catalog itself, where it lies"
+        )
+
+    absent.__name__ = name
+    absent.__doc__ = "Not for a namespace on another machine: raises `UnsupportedOperationError`."
+    return absent
+
+
 for _operation in (*OPERATIONS, *EXTENSIONS):
     setattr(RestNamespace, _operation.function, _method(_operation))
+for _name in ELSEWHERE:
+    setattr(RestNamespace, _name, _absence(_name))
 
 
 def _construct(kind: type[RestNamespace], properties: dict[str, str]) -> RestNamespace:
     return kind(**properties)
+
+
+_ALL: weakref.WeakSet[RestNamespace] = weakref.WeakSet()
+
+
+def _begin_anew() -> None:
+    """A child of a fork must not speak on the connections of its parent."""
+    for namespace in _ALL:
+        namespace._begin()  # noqa: SLF001 - it is the child's own
+
+
+os.register_at_fork(after_in_child=_begin_anew)

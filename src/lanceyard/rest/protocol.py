@@ -23,6 +23,20 @@ TYPE = "type"
 """What an error says beyond the specification: the class of `lanceyard.errors` that it was."""
 
 
+READING = (
+    "Analyze",
+    "Count",
+    "Describe",
+    "Explain",
+    "Get",
+    "List",
+    "NamespaceExists",
+    "Query",
+    "TableExists",
+)
+"""How the names of operations begin that change nothing."""
+
+
 class Body(Enum):
     """What a request carries."""
 
@@ -62,6 +76,11 @@ class Operation:
     def function(self) -> str:
         """The name of the method of a `LanceNamespace`."""
         return "".join(f"_{c.lower()}" if c.isupper() else c for c in self.name).lstrip("_")
+
+    @cached_property
+    def only_reads(self) -> bool:
+        """Whether it changes nothing, so that it may be tried again whatever became of it."""
+        return self.name.startswith(READING)
 
     @cached_property
     def segments(self) -> tuple[str, ...]:
@@ -197,6 +216,23 @@ EXTENSIONS: tuple[Operation, ...] = (
 )
 """What Lanceyard serves beyond the specification."""
 BY_NAME = {operation.name: operation for operation in (*OPERATIONS, *EXTENSIONS)}
+
+COMMITS = frozenset({"CreateTableVersion", "BatchCreateTableVersions", "BatchCommitTables"})
+"""What decides between writers: whoever sent it has to find out what became of it."""
+KEYED = frozenset(
+    {
+        "CreateMaterializedView",
+        "CreateNamespace",
+        "CreateTable",
+        "DeclareTable",
+        "RegisterTable",
+        "RenameTable",
+    }
+)
+"""What carries a key, by which a server answers it again instead of carrying it out twice.
+
+All else can be repeated, or is asked for by what it replaces.
+"""
 
 STATUSES = {
     0: 406,

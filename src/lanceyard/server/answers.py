@@ -1,43 +1,101 @@
-"""Answers: what operations return, as responses."""
+"""Answers: what operations return, as HTTP has it."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from lance_namespace.errors import LanceNamespaceError
 from pydantic import BaseModel
-from starlette.responses import Response
+from starlette.types import Send
 
 from lanceyard.rest.protocol import STATUSES, TYPE, Answer, Operation
 
 JSON = "application/json"
 ARROW_FILE = "application/vnd.apache.arrow.file"
+CHUNK = 2**20
+NOT_MODIFIED, UNAUTHENTICATED = 304, 401
+ETAG = b"etag"
+TAGGED = frozenset(
+    {"DescribeNamespace", "DescribeTable", "ListAllTables", "ListNamespaces", "ListTables"}
+)
+"""Operations whose answers carry a tag by which a client can ask whether they changed."""
 
 
-def respond(operation: Operation, answer: Any) -> Response:
+@dataclass(slots=True)
+class Reply:
+    """A response, all of it."""
+
+    status: int
+    content: bytes | memoryview = b""
+    media: str | None = JSON
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+    async def send(self, send: Send) -> None:
+        """Send it; what is large in parts, as fast as the client takes them."""
+        headers = self.headers
+        if self.status != NOT_MODIFIED:
+            headers = [*headers, (b"content-length", b"%d" % len(self.content))]
+        if self.media is not None:
+            headers = [*headers, (b"content-type", self.media.encode())]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        at, size = 0, len(self.content)
+        while size - at > CHUNK:
+            part = bytes(self.content[at : at + CHUNK])
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+            at += CHUNK
+        rest = self.content[at:] if at else self.content
+        await send({"type": "http.response.body", "body": rest})
+
+
+def respond(operation: Operation, answer: Any) -> Reply:
     """The response for what an operation returned."""
     form, status = operation.answer, operation.status
     if form is Answer.NOTHING:
-        return Response(status_code=status)
+        return Reply(status, media=None)
     if form is Answer.FILE:
-        return Response(getattr(answer, "data", answer), status, media_type=ARROW_FILE)
+        return Reply(status, memoryview(getattr(answer, "data", answer)), ARROW_FILE)
     if form is Answer.NUMBER:
         answer = getattr(answer, "count", answer)
     elif form is Answer.MAP:
         answer = answer.metadata or {}
-    return Response(_to_json(answer), status, media_type=JSON)
+    content = to_json(answer)
+    if operation.name not in TAGGED:
+        return Reply(status, content)
+    tag = hashlib.blake2b(content, digest_size=12).hexdigest()
+    return Reply(status, content, headers=[(ETAG, f'"{tag}"'.encode())])
 
 
-def refuse(error: LanceNamespaceError, request_id: str, *, status: int | None = None) -> Response:
+def unless_known(reply: Reply, headers: Mapping[bytes, bytes]) -> Reply:
+    """A response of its own for a request: without the content, if the client has that."""
+    known = headers.get(b"if-none-match")
+    if known is not None:
+        tags = [value for name, value in reply.headers if name == ETAG]
+        if any(tag in tags for tag in map(bytes.strip, known.split(b","))):
+            return Reply(NOT_MODIFIED, b"", None, list(reply.headers))
+    return Reply(reply.status, reply.content, reply.media, list(reply.headers))
+
+
+def refuse(error: LanceNamespaceError, request_id: str, *, status: int | None = None) -> Reply:
     """The response for an error: its code decides the status, unless HTTP has its own."""
     name = type(error).__name__
-    said = {"error": str(error), "code": int(error.code), "instance": request_id, TYPE: name}
-    content = json.dumps(said, ensure_ascii=False).encode()
-    return Response(content, status or STATUSES[int(error.code)], media_type=JSON)
+    code = int(error.code)
+    said = {"error": str(error), "code": code, "instance": request_id, TYPE: name}
+    reply = Reply(status or STATUSES[code], to_json(said))
+    if reply.status == UNAUTHENTICATED:
+        reply.headers.append((b"www-authenticate", b"Bearer"))
+    if reply.status in (429, 503):
+        seconds = getattr(error, "retry_after", 1)
+        reply.headers.append((b"retry-after", b"%d" % seconds))
+    return reply
 
 
-def _to_json(answer: Any) -> bytes:
+def to_json(answer: Any) -> bytes:
+    """A model, or plain data, as JSON."""
     if isinstance(answer, BaseModel):
         return answer.model_dump_json(by_alias=True, exclude_none=True).encode()
-    return json.dumps(answer, ensure_ascii=False).encode()
+    # A client can send half of a surrogate pair, which is no character.
+    return json.dumps(answer, ensure_ascii=False).encode(errors="replace")

@@ -9,6 +9,9 @@ from starlette.types import Receive
 
 from lanceyard import errors
 
+HEAD = 2**20
+"""Bytes of a stream that are waited for before a thread is taken for it: who trickles gets none."""
+
 
 class TooLargeError(errors.InvalidInputError):
     """Raised when a body is larger than the server takes."""
@@ -21,8 +24,9 @@ class RequestBody:
         """Read from a connection."""
         self._receive = receive
         self._limit = limit
-        self._size = 0
         self._ended = False
+        self._head: list[bytes] = []
+        self.size = 0
 
     async def chunk(self) -> bytes:
         """The next bytes; none at the end. Raises `TooLargeError`."""
@@ -32,8 +36,8 @@ class RequestBody:
                 raise errors.InvalidInputError("the client went away before its body was complete")
             self._ended = not message.get("more_body", False)
             data: bytes = message.get("body", b"")
-            self._size += len(data)
-            if self._size > self._limit:
+            self.size += len(data)
+            if self.size > self._limit:
                 raise TooLargeError(f"the body is larger than {self._limit:,} bytes")
             if data:
                 return data
@@ -41,12 +45,24 @@ class RequestBody:
 
     async def whole(self) -> bytes:
         """All of it."""
-        parts = []
+        first = await self.chunk()
+        if self._ended:
+            return first
+        parts = [first]
         while data := await self.chunk():
             parts.append(data)
         return b"".join(parts)
 
+    async def begin(self) -> None:
+        """Wait for the first part of a stream, or for all of it if it is short."""
+        while self.size < HEAD and (data := await self.chunk()):
+            self._head.append(data)
+
     def chunks(self, loop: asyncio.AbstractEventLoop) -> Iterator[bytes]:
         """All of it, chunk by chunk, for a thread beside the loop."""
-        while data := asyncio.run_coroutine_threadsafe(self.chunk(), loop).result():
+        while self._head:
+            yield self._head.pop(0)
+        while not self._ended and (
+            data := asyncio.run_coroutine_threadsafe(self.chunk(), loop).result()
+        ):
             yield data

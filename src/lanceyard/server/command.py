@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ipaddress
+import os
+import socket
+import ssl
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import uvicorn
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+from uvicorn.supervisors.multiprocess import Multiprocess
 
 from lanceyard import errors
 from lanceyard.namespace import connect
-from lanceyard.server.application import THREADS, Application
+from lanceyard.server.application import Application
+from lanceyard.server.connections import Connection
+from lanceyard.server.metrics import DIRECTORY, forget_process
+from lanceyard.server.security.keys import new_key
+from lanceyard.server.settings import HOST, PORT, ServerSettings, Settings
 
-HOST, PORT = "127.0.0.1", 2333
-DRAIN = 30
-"""Seconds that requests in flight have to end once the server is told to stop."""
+KEEP_ALIVE = 60
+START_SECONDS = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    parser.add_argument("catalog", help="the root of a catalog, or the address of another server")
-    parser.add_argument("--host", default=HOST, help=f"the address to listen at ({HOST})")
-    parser.add_argument("--port", type=int, default=PORT, help=f"0 takes any that is free ({PORT})")
-    parser.add_argument("--threads", type=int, default=THREADS, help="operations at a time")
+    parser.add_argument(
+        "catalog", help="the root of a catalog, the address of another server, or a .toml file"
+    )
+    parser.add_argument("--host", help=f"the address to listen at ({HOST})")
+    parser.add_argument("--port", type=int, help=f"0 takes any that is free ({PORT})")
+    parser.add_argument("--workers", type=int, help="processes that answer (1)")
+    parser.add_argument("--threads", type=int, help="operations at a time in each (32)")
+    parser.add_argument("--access-log", metavar="FILE", help="- is the standard error stream")
+    parser.add_argument("--audit-log", metavar="FILE", help="who did what to which object")
+    parser.add_argument("--read-only", action="store_true", default=None, help="change nothing")
     parser.add_argument(
         "--property",
         action="append",
@@ -34,53 +54,72 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-anyone",
         action="store_true",
+        default=None,
         help="listen at an address that others can reach, though nobody has to say who they are",
     )
 
 
 def serve(given: argparse.Namespace) -> int:
     """Serve a catalog until the process is told to stop."""
-    if not (given.allow_anyone or _is_private(given.host)):
-        print(
-            f"lanceyard: anyone who reaches {given.host} could change this catalog. Listen at "
-            f"{HOST}, or say --allow-anyone.",
-            file=sys.stderr,
-        )
-        return 2
     try:
-        namespace = connect(*_catalog(given.catalog, given.property))
+        settings = _settings(given)
+        _check_address(settings)
+        application = build(settings)  # what is wrong is better told here than by each worker
+        listening = _listen(settings.server)
     except errors.LanceNamespaceError as refusal:
         print(f"lanceyard: {refusal}", file=sys.stderr)
         return 2
-    config = uvicorn.Config(
-        Application(namespace, threads=given.threads),
-        host=given.host,
-        port=given.port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=DRAIN,
-    )
-    _Server(config).run()
+    with listening:
+        if settings.server.workers == 1:
+            config = _config(settings.server, application)
+            _Server(config, _address(settings.server, listening)).run([listening])
+        else:
+            with _shared(settings) as shared:
+                config = _config(shared.server, partial(build, shared), factory=True)
+                _Workers(config, _address(shared.server, listening), listening).run()
     return 0
 
 
-class _Server(uvicorn.Server):
-    """A server that says where it listens, once it does."""
-
-    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        await super().startup(sockets)  # type: ignore[arg-type]
-        for listening in self.servers:
-            host, port, *_ = listening.sockets[0].getsockname()
-            print(f"http://{host}:{port}", flush=True)
+def make_key(_: argparse.Namespace) -> int:
+    """Make a key for a client, and the digest of it for the server's settings."""
+    key, digest = new_key()
+    print(f"key    {key}\nsha256 {digest}")
+    return 0
 
 
-def _catalog(place: str, properties: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-    split = (each.partition("=") for each in properties)
-    more = {name: value for name, _, value in split}
-    if place.startswith(("http://", "https://")):
-        return "rest", {"uri": place, **more}
-    return "dir", {"root": place, **more}
+def build(settings: Settings) -> ASGIApp:
+    """What answers, in each process."""
+    namespace = connect(settings.catalog)
+    application = Application(namespace, settings)
+    if not settings.server.origins:
+        return application
+    return CORSMiddleware(
+        application,
+        allow_origins=settings.server.origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=["*"],
+        expose_headers=["etag", "retry-after", "x-request-id"],
+    )
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    names = ("host", "port", "workers", "threads", "access_log", "audit_log", "read_only")
+    server = {name: getattr(given, name) for name in (*names, "allow_anyone")}
+    split = (each.partition("=") for each in given.property)
+    return Settings.load(
+        given.catalog,
+        {name: value for name, value in server.items() if value is not None},
+        {name: value for name, _, value in split},
+    )
+
+
+def _check_address(settings: Settings) -> None:
+    server = settings.server
+    if not (settings.security.is_on or server.allow_anyone or _is_private(server.host)):
+        raise errors.InvalidInputError(
+            f"anyone who reaches {server.host} could change this catalog. Listen at {HOST}, say "
+            "in a file who may do what, or say --allow-anyone"
+        )
 
 
 def _is_private(host: str) -> bool:
@@ -90,3 +129,98 @@ def _is_private(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _listen(server: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
+    try:
+        return socket.create_server((server.host, server.port), family=family, backlog=2048)
+    except OSError as cause:
+        place = f"{server.host}:{server.port}"
+        raise errors.ServiceUnavailableError(f"cannot listen at {place}: {cause}") from cause
+
+
+@contextlib.contextmanager
+def _shared(settings: Settings) -> Iterator[Settings]:
+    """Settings that say where the processes of a server meet."""
+    with tempfile.TemporaryDirectory(prefix="lanceyard-") as folder:
+        metrics = Path(folder, "metrics")
+        metrics.mkdir()
+        os.environ.setdefault(DIRECTORY, str(metrics))
+        state = settings.server.state or Path(folder)
+        server = settings.server.model_copy(update={"state": state})
+        security = settings.security.with_token_key()
+        yield settings.model_copy(update={"server": server, "security": security})
+
+
+def _config(server: ServerSettings, application: Any, *, factory: bool = False) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        factory=factory,
+        http=partial(Connection, patience=server.patience),  # type: ignore[arg-type]
+        ws="none",
+        workers=server.workers,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=server.drain,  # type: ignore[arg-type]
+        **_tls(server),
+    )
+
+
+def _tls(server: ServerSettings) -> dict[str, Any]:
+    if server.certificate is None:
+        return {}
+    asked = {} if server.client_authority is None else {"ssl_cert_reqs": ssl.CERT_REQUIRED}
+    return {
+        "ssl_certfile": server.certificate,
+        "ssl_keyfile": server.key,
+        "ssl_ca_certs": server.client_authority,
+        **asked,
+    }
+
+
+def _address(server: ServerSettings, listening: socket.socket) -> str:
+    host, port, *_ = listening.getsockname()
+    scheme = "http" if server.certificate is None else "https"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+class _Server(uvicorn.Server):
+    """A server that says where it listens, once it does."""
+
+    def __init__(self, config: uvicorn.Config, address: str) -> None:
+        super().__init__(config)
+        self._address = address
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print(self._address, flush=True)
+
+
+class _Workers(Multiprocess):
+    """Several of them, which say it once all do."""
+
+    def __init__(self, config: uvicorn.Config, address: str, listening: socket.socket) -> None:
+        super().__init__(config, [listening])
+        self._address = address
+
+    def init_processes(self) -> None:
+        super().init_processes()
+        if all(each.wait_until_ready(START_SECONDS, self.should_exit) for each in self.processes):
+            print(self._address, flush=True)
+
+    def terminate_all(self) -> None:
+        # While this process listens too, whoever comes is queued, and cut off in the end.
+        for each in self.sockets:
+            each.close()
+        super().terminate_all()
+
+    def keep_subprocess_alive(self) -> None:
+        before = {each.pid for each in self.processes}
+        super().keep_subprocess_alive()
+        for gone in before - {each.pid for each in self.processes}:
+            if gone is not None:
+                forget_process(gone)

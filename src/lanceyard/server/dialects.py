@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from lance_namespace.errors import LanceNamespaceError
+
 from lanceyard.namespace.schema import NAMES
 from lanceyard.rest.protocol import Operation
+from lanceyard.server.answers import Reply, refuse
 
 AGENT = "lancedb-"
 DATABASE = b"x-lancedb-database"
@@ -30,6 +33,17 @@ class Dialect:
     def answer(self, operation: Operation, answer: Any) -> Any:
         """An answer as the client expects it."""
         return answer
+
+    def refuse(
+        self,
+        operation: Operation,
+        error: LanceNamespaceError,
+        request_id: str,
+        *,
+        status: int | None = None,
+    ) -> Reply:
+        """An error as the client expects it; `status` where HTTP has its own for it."""
+        return refuse(error, request_id, status=status)
 
 
 class LanceDB(Dialect):

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, get_args
 
+from pydantic_core import from_json
+
 from lanceyard import errors
 from lanceyard.identifier import DELIMITER as DOLLAR
+from lanceyard.rest.headers import CONTEXT as HEADER
 from lanceyard.rest.protocol import DELIMITER, Body, Operation
 
 
@@ -41,14 +44,18 @@ def _from_body(operation: Operation, body: bytes | None) -> dict[str, Any]:
     if not body or operation.body is Body.STREAM:
         return {}
     try:
-        said = json.loads(body)
-    except (ValueError, RecursionError) as cause:
+        said = from_json(body)
+    except ValueError as cause:
         raise errors.InvalidInputError(f"the body is no JSON: {cause}") from cause
     if not isinstance(said, dict):
         raise errors.InvalidInputError("the body is no JSON object")
     if operation.body is Body.MAP:
         return {"metadata": said}
-    return {name: value for name, value in said.items() if value is not None}
+    fields = {name: value for name, value in said.items() if value is not None}
+    if isinstance(fields.get("context"), dict):
+        # A catalog behind another server would send these on, as if they were ours.
+        fields["context"] = {k: v for k, v in fields["context"].items() if not k.startswith(HEADER)}
+    return fields
 
 
 def _put(fields: dict[str, Any], name: str, value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -9,6 +10,10 @@ from urllib.parse import unquote_to_bytes
 
 from lanceyard import errors
 from lanceyard.rest.protocol import Operation
+from lanceyard.server.dialects import Dialect
+
+LATER = re.compile(rb"[A-Z][A-Za-z]+V[0-9]+")
+"""An operation in a version of its own, as document 002 names it."""
 
 
 class Match(NamedTuple):
@@ -16,11 +21,19 @@ class Match(NamedTuple):
 
     operation: Operation
     fields: Mapping[str, str]
+    dialect: type[Dialect] | None
+    """What is spoken on this route, whoever the client is; one is made for each request."""
+
+
+class _Target(NamedTuple):
+    operation: Operation
+    names: tuple[str, ...]
+    dialect: type[Dialect] | None
 
 
 @dataclass
 class _Node:
-    operations: dict[str, tuple[Operation, tuple[str, ...]]] = field(default_factory=dict)
+    operations: dict[str, _Target] = field(default_factory=dict)
     literals: dict[str, _Node] = field(default_factory=dict)
     variable: _Node | None = None
 
@@ -38,7 +51,13 @@ class Routes:
         for operation in operations:
             self.add(operation, operation.method, operation.segments)
 
-    def add(self, operation: Operation, method: str, segments: Iterable[str]) -> None:
+    def add(
+        self,
+        operation: Operation,
+        method: str,
+        segments: Iterable[str],
+        dialect: type[Dialect] | None = None,
+    ) -> None:
         """Serve an operation at a path."""
         node, names = self._root, []
         for segment in segments:
@@ -48,22 +67,26 @@ class Routes:
                 node = node.variable
             else:
                 node = node.literals.setdefault(segment, _Node())
-        node.operations[method] = (operation, tuple(names))
+        node.operations[method] = _Target(operation, tuple(names), dialect)
 
     def find(self, method: str, raw_path: bytes) -> Match | frozenset[str]:
         """The operation at a path; where there is none, the methods that have one there.
 
-        Raises `InvalidInputError` for a path that is not UTF-8.
+        Raises `InvalidInputError` for a path that is not UTF-8, and `UnsupportedOperationError` for
+        an operation in a version that is not known.
         """
         segments = [part for part in raw_path.split(b"/") if part]
         found = self._walk(self._root, segments, 0, ())
         if found is None:
+            if len(segments) == 1 and LATER.fullmatch(segments[0]):
+                raise errors.UnsupportedOperationError(f"no operation {segments[0].decode()}")
             return frozenset()
         node, values = found
         if method not in node.operations:
             return frozenset(node.operations)
-        operation, names = node.operations[method]
-        return Match(operation, dict(zip(names, map(_decoded, values), strict=True)))
+        operation, names, dialect = node.operations[method]
+        fields = dict(zip(names, map(_decoded, values), strict=True))
+        return Match(operation, fields, dialect)
 
     def _walk(
         self, node: _Node, segments: list[bytes], at: int, values: tuple[bytes, ...]

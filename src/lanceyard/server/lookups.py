@@ -1,0 +1,87 @@
+"""Lookups: answers that come from memory, at once, and are kept while the catalog is as it was."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple
+
+from lance_namespace import LanceNamespace
+
+from lanceyard.rest.protocol import Operation
+from lanceyard.server.answers import Reply
+
+LOOKUPS = frozenset(
+    {
+        "DescribeNamespace",
+        "DescribeTable",
+        "ListAllTables",
+        "ListNamespaces",
+        "ListTables",
+        "NamespaceExists",
+        "TableExists",
+    }
+)
+"""Operations that only look names up."""
+OPENING = ("load_detailed_metadata", "check_declared", "version", "tag", "branch")
+"""Fields for which a table has to be opened."""
+SHORT = 1_000
+"""Names that a list may have to be made at once."""
+KEPT = 4_096
+"""Answers that are kept."""
+LARGEST = 64 * 2**10
+"""Bytes of an answer that is kept."""
+
+
+class Answered(NamedTuple):
+    """An answer, and what it was an answer to."""
+
+    said: Mapping[str, Any]
+    state: object
+    reply: Reply
+
+
+class Lookups:
+    """What a namespace finds in memory.
+
+    A namespace that can tell has a method `state_at_hand`, which gives a mark of the state that it
+    would answer from. As long as the mark is the same, the answer is.
+    """
+
+    def __init__(self, namespace: LanceNamespace, *, lists: bool) -> None:
+        """Look names up in a namespace; lists too, unless they are cut for each principal."""
+        self._state: Callable[[Any], object | None] | None
+        self._state = getattr(namespace, "state_at_hand", None)
+        self._lists = lists
+        self._kept: OrderedDict[Hashable, Answered] = OrderedDict()
+
+    def state(self, operation: Operation, said: Mapping[str, Any]) -> object | None:
+        """A mark of the state that an operation is answered from at once; None if it is not."""
+        if self._state is None or operation.name not in LOOKUPS or any(map(said.get, OPENING)):
+            return None
+        if operation.name.startswith("List") and not (self._lists and _is_short(said)):
+            return None
+        if said.get("include_declared") is False:
+            return None
+        return self._state(said.get("id") or ())
+
+    def find(self, key: Hashable) -> Answered | None:
+        """The answer to a request that was answered before, if it still is the answer."""
+        found = self._kept.get(key)
+        if found is None or self._state is None:
+            return None
+        return found if self._state(found.said.get("id") or ()) is found.state else None
+
+    def keep(self, key: Hashable, answered: Answered) -> None:
+        """Keep an answer."""
+        if len(answered.reply.content) > LARGEST:
+            return
+        self._kept[key] = answered
+        self._kept.move_to_end(key)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+
+def _is_short(said: Mapping[str, Any]) -> bool:
+    limit = said.get("limit")
+    return isinstance(limit, int) and limit <= SHORT

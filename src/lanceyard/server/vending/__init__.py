@@ -1,0 +1,1 @@
+"""Credentials for storage, given out with the descriptions of tables."""

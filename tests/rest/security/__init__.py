@@ -1,0 +1,1 @@
+"""Security: who asks, and what they may do."""

@@ -1,0 +1,173 @@
+"""The server as a process: how it starts, ends, is killed, and shares work with others."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import urllib3
+
+import lanceyard
+from lanceyard import errors
+
+WRITERS = 8
+
+
+@contextlib.contextmanager
+def serving(*arguments: object) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Serve in a process of its own, and tell where."""
+    command = [sys.executable, "-m", "lanceyard", "serve", *map(str, arguments), "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip(), process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def refusal(*arguments: object) -> str:
+    """What the command says when it does not serve."""
+    command = [sys.executable, "-m", "lanceyard", "serve", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    return done.stderr
+
+
+def create_until_it_fails(address: str, writer: int) -> tuple[list[str], Exception]:
+    """Create namespaces one after the other; tell which were acknowledged, and the failure."""
+    client = lanceyard.RestNamespace(uri=address, retries="0")
+    done: list[str] = []
+    while True:
+        name = f"{writer}-{len(done)}"
+        try:
+            client.create_namespace({"id": [name]})
+        except errors.LanceNamespaceError as failure:
+            return done, failure
+        done.append(name)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_server_that_is_told_to_stop_cuts_no_request(tmp_path: Path, workers: int) -> None:
+    with (
+        serving(tmp_path, "--workers", workers) as (address, process),
+        ThreadPoolExecutor(WRITERS) as pool,
+    ):
+        tasks = [pool.submit(create_until_it_fails, address, each) for each in range(WRITERS)]
+        time.sleep(1)
+        process.terminate()
+        ends = [task.result(timeout=30) for task in tasks]
+        assert process.wait(timeout=30) in (0, -signal.SIGTERM)
+    acknowledged = {name for done, _ in ends for name in done}
+    assert len(acknowledged) > WRITERS
+    assert {*lanceyard.open(tmp_path).namespaces()} == acknowledged
+    for _, failure in ends:
+        assert "refused" in str(failure), failure
+
+
+def test_a_stream_that_is_coming_is_waited_for(tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, pa.schema({"n": pa.int64()})) as writer:
+        writer.write_batch(pa.record_batch({"n": list(range(500_000))}))
+    body = sink.getvalue()
+
+    with serving(tmp_path) as (address, process):
+
+        def slowly() -> Iterator[bytes]:
+            yield body[: len(body) // 2]
+            time.sleep(0.5)
+            process.terminate()
+            time.sleep(1.5)
+            yield body[len(body) // 2 :]
+
+        lanceyard.RestNamespace(uri=address).create_table({"id": ["t"]}, slowly())
+    assert lanceyard.open(tmp_path).table("t").count() == 500_000
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_server_that_is_killed_loses_nothing_acknowledged(tmp_path: Path, workers: int) -> None:
+    with (
+        serving(tmp_path, "--workers", workers) as (address, process),
+        ThreadPoolExecutor(WRITERS) as pool,
+    ):
+        tasks = [pool.submit(create_until_it_fails, address, each) for each in range(WRITERS)]
+        time.sleep(1)
+        os.killpg(process.pid, signal.SIGKILL)
+        ends = [task.result(timeout=30) for task in tasks]
+    acknowledged = {name for done, _ in ends for name in done}
+    assert len(acknowledged) > WRITERS
+    assert {*lanceyard.open(tmp_path).namespaces()} >= acknowledged
+
+
+def test_several_processes_answer_as_one(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", 2) as (address, _):
+        pool = urllib3.PoolManager(retries=False, maxsize=20)
+
+        def create(number: int) -> int:
+            url = f"{address}/v1/namespace/n{number % 10}/create"
+            headers = {"idempotency-key": f"k{number % 10}", "connection": "close"}
+            return pool.request("POST", url, body=b"{}", headers=headers).status
+
+        with ThreadPoolExecutor(4) as threads:
+            statuses = list(threads.map(create, range(40)))
+        assert {*statuses} <= {200, 409}
+        assert statuses.count(200) >= 10
+        metrics = pool.request("GET", f"{address}/metrics").data.decode()
+        counts = [
+            float(line.split()[-1])
+            for line in metrics.splitlines()
+            if line.startswith("lanceyard_request_seconds_count") and "CreateNamespace" in line
+        ]
+        assert sum(counts) == 40
+
+
+def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", 2) as (address, process):
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        lanceyard.RestNamespace(uri=address).create_namespace({"id": ["n"]})
+        for child in children[-2:]:
+            os.kill(int(child), signal.SIGKILL)
+        client = lanceyard.RestNamespace(uri=address, timeout="20", retries="10")
+        assert client.list_namespaces({"id": []}).namespaces == ["n"]
+
+
+def test_a_public_address_needs_security_or_a_word(tmp_path: Path) -> None:
+    assert "anyone who reaches 0.0.0.0 could change" in refusal(tmp_path, "--host", "0.0.0.0")
+    with serving(tmp_path, "--host", "0.0.0.0", "--allow-anyone") as (address, _):
+        assert address.startswith("http://0.0.0.0:")
+
+
+def test_what_is_wrong_with_the_settings_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text("[catalog]\nroot = 'x'\n[server]\nport = 'high'\n")
+    assert "server.port" in refusal(file)
+    file.write_text("[catalog\n")
+    assert "cannot be read" in refusal(file)
+    assert "cannot be read" in refusal(tmp_path / "none.toml")
+    assert "unknown property 'frob'" in refusal(tmp_path, "--property", "frob=1")
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+    with serving(tmp_path) as (address, _):
+        port = address.rsplit(":", 1)[-1]
+        assert f"cannot listen at 127.0.0.1:{port}" in refusal(tmp_path, "--port", port)
+
+
+def test_a_server_serves_another_server(tmp_path: Path) -> None:
+    with serving(tmp_path) as (first, _), serving(first) as (second, _):
+        lanceyard.RestNamespace(uri=second).create_namespace({"id": ["n"]})
+        assert lanceyard.RestNamespace(uri=first).list_namespaces({"id": []}).namespaces == ["n"]
+    assert threading.active_count() < 100

@@ -1,0 +1,1 @@
+"""Vending: the storage options that clients are given."""
