@@ -60,11 +60,13 @@ class Case:
 
 
 def cases(tables: int) -> list[Case]:
-    names = itertools.cycle(f"n$t{number}" for number in range(tables))
+    names = [f"n$t{number}" for number in range(tables)]
     fresh = itertools.count()
+    described = [post(f"/v1/table/{name}/describe") for name in names]
+    found = [post(f"/v1/table/{name}/exists") for name in names]
     return [
-        Case("describe_table", (post(f"/v1/table/{name}/describe") for name in names), 8),
-        Case("table_exists", (post(f"/v1/table/{name}/exists") for name in names), 8),
+        Case("describe_table", itertools.cycle(described), 8),
+        Case("table_exists", itertools.cycle(found), 8),
         Case("list_tables", itertools.repeat(get("/v1/namespace/n/table/list")), 8),
         Case(
             "list_tables limit=100",

@@ -17,6 +17,8 @@ from lanceyard.server.application import Application
 from lanceyard.server.connections import Connection
 from lanceyard.server.settings import Settings
 
+KEPT = 50
+
 
 class Mounts:
     """Applications below the first part of the path."""
@@ -31,6 +33,8 @@ class Mounts:
         server = {"threads": 4, "streams": 2, **settings.get("server", {})}
         found = Settings.model_validate({"catalog": {}, **settings, "server": server})
         self.applications[name.encode()] = Application(namespace, found)
+        if len(self.applications) > KEPT:  # each has threads, and no test serves so many
+            self.applications.pop(next(iter(self.applications))).close()
         return name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

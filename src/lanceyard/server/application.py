@@ -84,8 +84,12 @@ class Application:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        self._work.close()
+        self.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    def close(self) -> None:
+        """Wait for the operations that were begun."""
+        self._work.close()
 
     async def _answer(self, exchange: Exchange, scope: Scope, receive: Receive) -> Reply:
         dialect = None
