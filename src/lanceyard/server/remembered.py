@@ -9,12 +9,13 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ class RememberedAnswers:
         """Where the answers are, which can have credentials in them: nobody else may read it."""
         with self._making:
             if self._made is None:
-                folder = self._folder or Path(self._own_folder.name)
+                folder = self._folder or self._own_folder()
                 folder.mkdir(parents=True, exist_ok=True)
                 file = folder / "answers.db"
                 # Before anybody here has it open: closing it would end the locks of SQLite.
@@ -131,9 +132,10 @@ class RememberedAnswers:
                 self._made = file
             return self._made
 
-    @cached_property
-    def _own_folder(self) -> tempfile.TemporaryDirectory[str]:
-        return tempfile.TemporaryDirectory(prefix="lanceyard-", ignore_cleanup_errors=True)
+    def _own_folder(self) -> Path:
+        folder = tempfile.mkdtemp(prefix="lanceyard-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
     def _connection(self) -> sqlite3.Connection:
         """One for each thread."""
