@@ -129,3 +129,54 @@ def test_requests_that_come_at_once_are_answered_in_turn(address: str) -> None:
         while data := connection.recv(65536):
             text += data
         assert [int(part.split()[0]) for part in text.split(b"HTTP/1.1 ")[1:]] == [200, 404]
+
+
+def answers(connection: socket.socket) -> list[bytes]:
+    """All that a server says until it closes the connection, an answer each."""
+    text = b""
+    while data := connection.recv(65536):
+        text += data
+    return text.split(b"HTTP/1.1 ")[1:]
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.1])
+def test_who_wishes_for_another_protocol_gets_this_one(address: str, pause: float) -> None:
+    body = b'{"properties": {"a": "b"}}'
+    wish = ("connection: upgrade, close", "Upgrade: h2c", f"content-length: {len(body)}")
+    with talking(address) as (connection, path):
+        connection.sendall(head(f"{path}/v1/namespace/n/create", *wish))
+        time.sleep(pause)
+        connection.sendall(body)
+        connection.sendall(head(f"{path}/v1/namespace/smuggled/create"))
+        assert b'{"a":"b"}' in answers(connection)[0]
+    client = lanceyard.RestNamespace(uri=address)
+    assert "smuggled" not in client.list_namespaces({"id": []}).namespaces
+
+
+def test_a_connection_on_which_only_an_empty_line_comes_is_closed(address: str) -> None:
+    with talking(address) as (connection, _):
+        connection.sendall(b"\r\n")
+        assert answer(connection) == (408, 13)
+
+
+@pytest.mark.parametrize("target", ["http://[", "http://x:99999/"])
+def test_an_address_that_is_none_is_refused(address: str, target: str) -> None:
+    with talking(address) as (connection, _):
+        connection.sendall(f"GET {target} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+        assert answer(connection) == (400, 13)
+
+
+def test_a_bad_request_behind_a_good_one_does_not_change_its_answer(address: str) -> None:
+    with talking(address) as (connection, path):
+        good = head(f"{path}/v1/table/t/count_rows", "content-length: 0")
+        connection.sendall(good + head("http://[", "content-length: 4") + b"body")
+        assert [each.split()[0] for each in answers(connection)] == [b"200"]
+
+
+def test_a_small_answer_of_rows_keeps_the_connection(address: str) -> None:
+    with talking(address) as (connection, path):
+        body = b'{"k": 1, "vector": {}}'
+        ask = head(f"{path}/v1/table/t/query", f"content-length: {len(body)}") + body
+        for _ in range(2):
+            connection.sendall(ask)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")

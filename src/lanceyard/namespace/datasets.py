@@ -269,11 +269,17 @@ def read_stream(identifier: Identifier, body: Any) -> pa.RecordBatchReader:
     import pyarrow as pa
 
     try:
-        return pa.ipc.open_stream(_file(body))
+        stream = pa.ipc.open_stream(_file(body))
     except (pa.ArrowInvalid, OSError, TypeError) as cause:
         raise errors.InvalidInputError(
             f"the data for table {identifier} is not an Arrow IPC stream: {cause}"
         ) from cause
+    metadata = stream.schema.metadata or {}
+    if PENDING not in metadata:
+        return stream
+    # Rows do not say what properties a table has; of ours, nobody's data does.
+    kept = {name: value for name, value in metadata.items() if name != PENDING}
+    return pa.RecordBatchReader.from_batches(stream.schema.with_metadata(kept or None), stream)
 
 
 @contextmanager

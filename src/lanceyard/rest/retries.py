@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from lanceyard import errors
 from lanceyard.rest.messages import Reply
 from lanceyard.rest.protocol import COMMITS, KEYED, Operation
 from lanceyard.rest.steps import Deadline, Fate, Pause, Steps, TransportError
@@ -15,7 +17,7 @@ FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 LONGEST_WISH = 30.0
 """Seconds that a server can make a client wait; whoever wishes for more is not asked again."""
-CONFLICT = 409
+CONFLICT, UNAVAILABLE = 409, 503
 
 
 FATES = {429: Fate.THROTTLED, 502: Fate.UNKNOWN, 503: Fate.UNAVAILABLE, 504: Fate.UNKNOWN}
@@ -49,6 +51,8 @@ class Attempts:
         """
         if reply.status == CONFLICT and self._keyed and self.is_unknown:
             return Fate.UNAVAILABLE
+        if reply.status == UNAVAILABLE and not _says_unavailable(reply):
+            return Fate.UNKNOWN  # of a proxy, which may have sent it on
         return FATES.get(reply.status)
 
     def after(self, fate: Fate | None, reply: Reply | None = None) -> float | None:
@@ -107,3 +111,10 @@ def read_wish(reply: Reply) -> float:
     except ValueError:
         return 0.0
     return max(0.0, (moment.replace(tzinfo=UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _says_unavailable(reply: Reply) -> bool:
+    try:
+        return bool(json.loads(reply.body)["code"] == errors.ErrorCode.SERVICE_UNAVAILABLE)
+    except (ValueError, TypeError, KeyError):
+        return False

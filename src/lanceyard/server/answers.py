@@ -27,20 +27,20 @@ TAGGED = frozenset(
 
 @dataclass(slots=True)
 class Reply:
-    """A response, all of it."""
+    """A response, all of it. One that is kept is sent many times."""
 
     status: int
     content: bytes | memoryview = b""
     media: str | None = JSON
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
 
-    async def send(self, send: Send) -> None:
-        """Send it; what is large in parts, as fast as the client takes them."""
-        headers = self.headers
+    async def send(self, send: Send, *more: tuple[bytes, bytes]) -> None:
+        """Send it, with more headers; what is large in parts, as fast as the client takes them."""
+        headers = [*self.headers, *more]
         if self.status != NOT_MODIFIED:
-            headers = [*headers, (b"content-length", b"%d" % len(self.content))]
+            headers.append((b"content-length", b"%d" % len(self.content)))
         if self.media is not None:
-            headers = [*headers, (b"content-type", self.media.encode())]
+            headers.append((b"content-type", self.media.encode()))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         at, size = 0, len(self.content)
         while size - at > CHUNK:
@@ -70,13 +70,14 @@ def respond(operation: Operation, answer: Any) -> Reply:
 
 
 def unless_known(reply: Reply, headers: Mapping[bytes, bytes]) -> Reply:
-    """A response of its own for a request: without the content, if the client has that."""
+    """A response, or one without the content if the client has that."""
     known = headers.get(b"if-none-match")
-    if known is not None:
-        tags = [value for name, value in reply.headers if name == ETAG]
-        if any(tag in tags for tag in map(bytes.strip, known.split(b","))):
-            return Reply(NOT_MODIFIED, b"", None, list(reply.headers))
-    return Reply(reply.status, reply.content, reply.media, list(reply.headers))
+    if known is None:
+        return reply
+    tags = [value for name, value in reply.headers if name == ETAG]
+    if any(tag in tags for tag in map(bytes.strip, known.split(b","))):
+        return Reply(NOT_MODIFIED, b"", None, reply.headers)
+    return reply
 
 
 def refuse(error: LanceNamespaceError, request_id: str, *, status: int | None = None) -> Reply:

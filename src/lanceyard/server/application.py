@@ -35,6 +35,9 @@ from lanceyard.server.work import Work
 
 LOG = logging.getLogger("lanceyard.server")
 IDENTITY = "identity"
+STRANGER_LIMIT = 64 * 2**10
+"""Bytes that are read of whoever says only there who they are."""
+LONG_PATH = 2_000
 PATHS = 4_096
 """Paths whose routes are remembered."""
 NO_STORE = (b"cache-control", b"no-store")
@@ -76,15 +79,16 @@ class Application:
             exchange = Exchange.begin(scope)
             with self._watch.over(exchange):
                 reply = await self._answer(exchange, scope, receive)
-                reply.headers += (REPLAYS, (REQUEST_ID, exchange.request_id.encode()))
                 exchange.status, exchange.sent = reply.status, len(reply.content)
-                await reply.send(send)
+                await reply.send(send, REPLAYS, (REQUEST_ID, exchange.request_id.encode()))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})
+        sharing = asyncio.create_task(self._watch.share())
         await receive()
-        self.close()
+        sharing.cancel()
+        await asyncio.to_thread(self.close)  # streams still want the loop to tell them the end
         await send({"type": "lifespan.shutdown.complete"})
 
     def close(self) -> None:
@@ -94,20 +98,31 @@ class Application:
     async def _answer(self, exchange: Exchange, scope: Scope, receive: Receive) -> Reply:
         dialect = None
         try:
+            self._check_origin(exchange.headers)
             page = self._pages.find(exchange.path)
             if page is not None:
                 return await page(exchange, self._body(exchange, receive, Body.JSON))
-            found = self._find(exchange.method, scope["raw_path"])
+            path = scope["raw_path"]
+            find = self._find if len(path) <= LONG_PATH else self._find.__wrapped__
+            found = find(exchange.method, path)
             if not isinstance(found, Match):
                 return _nothing_here(exchange, found)
             dialect = found.dialect() if found.dialect else find_dialect(exchange.headers)
             return await self._operate(exchange, found, dialect, scope, receive)
         except LanceNamespaceError as refusal:
-            return _refuse(exchange, dialect, refusal)
+            return _refuse(exchange, dialect, _told(exchange, refusal))
+        except asyncio.CancelledError:
+            return _refuse(exchange, dialect, _given_up(exchange.operation))
         except Exception:  # the edge of the process: nothing of it may reach the client
             LOG.exception("request %s failed", exchange.request_id)
             failure = errors.InternalError("the server failed; its log tells more")
             return _refuse(exchange, dialect, failure)
+
+    def _check_origin(self, headers: Mapping[bytes, bytes]) -> None:
+        """Refuse web pages that are not listed: a browser would let any of them ask."""
+        origin = headers.get(b"origin")
+        if origin is not None and origin.decode("latin-1") not in self._settings.origins:
+            raise errors.PermissionDeniedError("pages of this origin may not ask")
 
     async def _operate(
         self, exchange: Exchange, found: Match, dialect: Dialect, scope: Scope, receive: Receive
@@ -136,7 +151,8 @@ class Application:
             reply = await self._carry_out_aside(exchange, principal, answer, body)
         else:
             reply = answer()
-            self._lookups.keep((principal, *request), Answered(said, state, reply))
+            if body.size + len(scope["raw_path"]) + len(scope["query_string"]) < LONG_PATH:
+                self._lookups.keep((principal, *request), Answered(said, state, reply))
         return unless_known(reply, exchange.headers)
 
     async def _carry_out_aside(
@@ -160,6 +176,8 @@ class Application:
     def _body(self, exchange: Exchange, receive: Receive, kind: Body) -> RequestBody:
         settings = self._settings
         limit = settings.stream_limit if kind is Body.STREAM else settings.json_limit
+        if not self._security.is_told_by(exchange.headers):
+            limit = min(limit, STRANGER_LIMIT)
         length = exchange.headers.get(b"content-length", b"")
         if length.isdigit() and int(length) > limit:
             raise TooLargeError(f"the body is larger than {limit:,} bytes")
@@ -209,6 +227,23 @@ class Application:
         if getattr(furnished, "storage_options", None):
             reply.headers.append(NO_STORE)
         return reply
+
+
+def _told(exchange: Exchange, error: LanceNamespaceError) -> LanceNamespaceError:
+    """An error as clients are told it: what failed inside is for the log."""
+    if type(error) is not errors.InternalError:
+        return error
+    LOG.error("request %s failed: %s", exchange.request_id, error, exc_info=error)
+    return errors.InternalError("the server failed; its log tells more")
+
+
+def _given_up(operation: Operation | None) -> LanceNamespaceError:
+    """What is told of a request that the server stops without."""
+    if operation is None or operation.only_reads:
+        return errors.ServiceUnavailableError("the server is stopping")
+    return errors.UnknownOutcomeError(
+        f"the server is stopping: {operation.name} may or may not have been carried out"
+    )
 
 
 def _refuse(exchange: Exchange, dialect: Dialect | None, error: LanceNamespaceError) -> Reply:

@@ -23,7 +23,7 @@ class RequestBody:
     def __init__(self, receive: Receive, limit: int) -> None:
         """Read from a connection."""
         self._receive = receive
-        self._limit = limit
+        self.limit = limit
         self._ended = False
         self._head: list[bytes] = []
         self.size = 0
@@ -37,8 +37,8 @@ class RequestBody:
             self._ended = not message.get("more_body", False)
             data: bytes = message.get("body", b"")
             self.size += len(data)
-            if self.size > self._limit:
-                raise TooLargeError(f"the body is larger than {self._limit:,} bytes")
+            if self.size > self.limit:
+                raise TooLargeError(f"the body is larger than {self.limit:,} bytes")
             if data:
                 return data
         return b""

@@ -24,7 +24,7 @@ from lanceyard import errors
 from lanceyard.namespace import connect
 from lanceyard.server.application import Application
 from lanceyard.server.connections import Connection
-from lanceyard.server.metrics import DIRECTORY, forget_process
+from lanceyard.server.metrics import FOLDER
 from lanceyard.server.security.keys import new_key
 from lanceyard.server.settings import HOST, PORT, ServerSettings, Settings
 
@@ -146,7 +146,7 @@ def _shared(settings: Settings) -> Iterator[Settings]:
     with tempfile.TemporaryDirectory(prefix="lanceyard-") as folder:
         metrics = Path(folder, "metrics")
         metrics.mkdir()
-        os.environ.setdefault(DIRECTORY, str(metrics))
+        os.environ[FOLDER] = str(metrics)
         state = settings.server.state or Path(folder)
         server = settings.server.model_copy(update={"state": state})
         security = settings.security.with_token_key()
@@ -165,6 +165,8 @@ def _config(server: ServerSettings, application: Any, *, factory: bool = False) 
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
+        # A process that starts on a busy machine is not one that hangs.
+        timeout_worker_healthcheck=START_SECONDS,
         timeout_graceful_shutdown=server.drain,  # type: ignore[arg-type]
         **_tls(server),
     )
@@ -217,10 +219,3 @@ class _Workers(Multiprocess):
         for each in self.sockets:
             each.close()
         super().terminate_all()
-
-    def keep_subprocess_alive(self) -> None:
-        before = {each.pid for each in self.processes}
-        super().keep_subprocess_alive()
-        for gone in before - {each.pid for each in self.processes}:
-            if gone is not None:
-                forget_process(gone)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http
+import re
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -19,6 +20,7 @@ PACE = 10_000
 LARGE = 16 * 2**10
 """Bytes that are sent without waiting for the rest of an answer."""
 CONTINUE = b"HTTP/1.1 100 "
+UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:", re.IGNORECASE)
 LINGER = 1.0
 """Seconds that a server that stops waits for requests that are on their way to it."""
 
@@ -42,7 +44,7 @@ class WholeAnswers:
 
     def write(self, data: bytes) -> None:
         self._parts.append(data)
-        if len(data) > LARGE or data.startswith(CONTINUE):
+        if len(data) > LARGE or data[: len(CONTINUE)] == CONTINUE:
             self.flush()
 
     def flush(self) -> None:
@@ -70,6 +72,8 @@ class Connection(HttpToolsProtocol):
         self._is_in_head = True
         self._is_whole = True
         self._is_stopping = False
+        self._is_refused = False
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._answers = WholeAnswers(transport)
@@ -78,11 +82,20 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        if self._unread is not None:
+            self._unread.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         self._stop_waiting()
+        if self._is_refused:
+            return
+        if self._is_in_head and b"pgrade" in data:
+            data = _without_upgrade(data)
         super().data_received(data)
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if self._is_whole and is_idle and not self.transport.is_closing():
+            self._wait()  # an empty line is no request
         if not (self._is_whole or self.transport.is_closing()):
             self._size += len(data)
             if self._is_in_head and self._size > HEAD_BYTES:
@@ -93,29 +106,35 @@ class Connection(HttpToolsProtocol):
                 self._wait()
 
     def on_message_begin(self) -> None:
+        if self._is_refused:
+            return
         super().on_message_begin()
         self._size = 0
         self._waited = 0.0
         self._is_in_head, self._is_whole = True, False
 
     def on_headers_complete(self) -> None:
-        if self.transport.is_closing():
+        if self._is_refused or self.transport.is_closing():
+            return
+        if self.parser.should_upgrade():
+            self._refuse(400, "this server speaks HTTP/1.1 alone")
             return
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
             self._refuse(431, LARGE_HEAD)
             return
-        self._is_in_head = False
         super().on_headers_complete()
+        self._is_in_head = False
         if self._is_stopping:
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
+        if self._is_refused or self.transport.is_closing():
+            return
         self._is_in_head, self._is_whole = True, True
-        if not self.transport.is_closing():
-            super().on_message_complete()
+        super().on_message_complete()
 
     def on_body(self, body: bytes) -> None:
-        if not self.transport.is_closing():
+        if not (self._is_refused or self.transport.is_closing()):
             super().on_body(body)
 
     def on_response_complete(self) -> None:
@@ -124,11 +143,22 @@ class Connection(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """Stop: once what is in flight is answered, and what may be on its way has come."""
-        if self._is_stopping or not (self.cycle is None or self.cycle.response_complete):
-            super().shutdown()
-        else:
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if is_idle and not (self._is_stopping and self._is_whole):
             self._is_stopping = True
             self.loop.call_later(LINGER, self.shutdown)
+        else:
+            super().shutdown()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(self._patience, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, msg)
@@ -157,6 +187,7 @@ class Connection(HttpToolsProtocol):
         An answer that is being made to an earlier request is waited for; one that was begun, or
         given before all of its request had come, is all there is to say.
         """
+        self._is_refused = True
         is_answering = self.cycle is not None and not self.cycle.response_complete
         if is_answering and self._is_in_head:
             self.cycle.keep_alive = False
@@ -170,3 +201,9 @@ class Connection(HttpToolsProtocol):
             )
             self.transport.write(head.encode() + bytes(content))
         self.transport.close()
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """The beginning of a request without the wish for another protocol, which Java utters."""
+    head, end, rest = data.partition(b"\r\n\r\n")
+    return UPGRADE.sub(b"\r\nx-upgrade:", head) + end + rest

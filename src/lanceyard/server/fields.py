@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, get_args
@@ -61,7 +60,7 @@ def _from_body(operation: Operation, body: bytes | None) -> dict[str, Any]:
 def _put(fields: dict[str, Any], name: str, value: Any) -> None:
     said = fields.get(name)
     if said is not None and said != value:
-        raise errors.InvalidInputError(f"the body says {name} {said!r}, and the path {value!r}")
+        raise errors.InvalidInputError(f"the body says another {name} than the path")
     fields[name] = value
 
 
@@ -111,6 +110,6 @@ def _number(name: str, values: list[str]) -> int:
 
 def _map(name: str, values: list[str]) -> Any:
     try:
-        return json.loads(values[-1])
+        return from_json(values[-1])
     except ValueError as cause:
         raise errors.InvalidInputError(f"{name} is a JSON object") from cause

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
@@ -53,11 +52,12 @@ class Lookups:
         self._state: Callable[[Any], object | None] | None
         self._state = getattr(namespace, "state_at_hand", None)
         self._lists = lists
-        self._kept: OrderedDict[Hashable, Answered] = OrderedDict()
+        self._kept: dict[Hashable, Answered] = {}
+        self._last: object | None = None
 
     def state(self, operation: Operation, said: Mapping[str, Any]) -> object | None:
         """A mark of the state that an operation is answered from at once; None if it is not."""
-        if self._state is None or operation.name not in LOOKUPS or any(map(said.get, OPENING)):
+        if self._state is None or operation.name not in LOOKUPS or _opens(said):
             return None
         if operation.name.startswith("List") and not (self._lists and _is_short(said)):
             return None
@@ -74,14 +74,18 @@ class Lookups:
 
     def keep(self, key: Hashable, answered: Answered) -> None:
         """Keep an answer."""
-        if len(answered.reply.content) > LARGEST:
-            return
+        if len(answered.reply.content) > LARGEST or type(answered.state) is object:
+            return  # a bare mark is given once, and never again
+        if answered.state is not self._last or len(self._kept) >= KEPT:
+            self._kept.clear()  # no answer to an earlier state holds
+            self._last = answered.state
         self._kept[key] = answered
-        self._kept.move_to_end(key)
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
 
 
 def _is_short(said: Mapping[str, Any]) -> bool:
     limit = said.get("limit")
     return isinstance(limit, int) and limit <= SHORT
+
+
+def _opens(said: Mapping[str, Any]) -> bool:
+    return any(said.get(name) is not None and said[name] is not False for name in OPENING)

@@ -2,119 +2,198 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lanceyard.server.exchange import Exchange
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry, Counter
+    from prometheus_client import Metric
 
-DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable that names the folder in which the processes of a server add their numbers up."""
+FOLDER = "LANCEYARD_METRICS"
+"""The variable that names the folder in which the processes of a server tell their numbers."""
 NONE = "none"
 """What stands for the operation of a request that asks for none."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 """Seconds."""
 
 
-class _Series(NamedTuple):
-    """What one kind of exchange is counted in."""
+class Kind(NamedTuple):
+    """What requests are told apart by."""
 
-    answered: Callable[[], None]
-    failed: Callable[[], None] | None
-    seconds: Callable[[float], None]
-    received: Callable[[float], None]
-    sent: Callable[[float], None]
+    operation: str
+    status: int
+    code: int | None
+
+
+class Tally:
+    """What requests of one kind came to."""
+
+    __slots__ = ("buckets", "received", "seconds", "sent")
+
+    def __init__(self) -> None:
+        """None have come."""
+        self.buckets = [0] * (len(BUCKETS) + 1)
+        self.seconds = 0.0
+        self.received = 0
+        self.sent = 0
+
+    def add(self, other: Tally) -> None:
+        """Count what another counted."""
+        self.buckets = [a + b for a, b in zip(self.buckets, other.buckets, strict=True)]
+        self.seconds += other.seconds
+        self.received += other.received
+        self.sent += other.sent
 
 
 class Metrics:
     """Counts requests, errors, seconds and bytes for each operation.
 
-    Where ``PROMETHEUS_MULTIPROC_DIR`` names a folder, its numbers are those of all processes that
-    have the same folder. The variable must be set before the first `Metrics` of a process is made.
+    Where the environment names a folder, its numbers are those of all processes that have the same
+    folder, as of when each last called `share`. Those of processes that have ended still count.
     """
 
     def __init__(self) -> None:
-        """Count from zero, or on from what the other processes counted."""
-        # The library looks for the folder when it is imported.
-        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+        """Count from zero."""
+        folder = os.environ.get(FOLDER)
+        self._file = Path(folder, f"{os.getpid()}-{os.urandom(4).hex()}") if folder else None
+        self._tallies: dict[Kind, Tally] = {}
+        self._in_flight = 0
 
-        self._is_shared = DIRECTORY in os.environ
-        self._registry = CollectorRegistry()
-
-        def counter(name: str, about: str, *labels: str) -> Counter:
-            return Counter(f"lanceyard_{name}", about, labels, registry=self._registry)
-
-        self._requests = counter("requests", "Requests answered", "operation", "status")
-        self._errors = counter("errors", "Answers with an error", "operation", "code")
-        self._received = counter("received_bytes", "Bytes of requests", "operation")
-        self._sent = counter("sent_bytes", "Bytes of answers", "operation")
-        self._seconds = Histogram(
-            "lanceyard_request_seconds",
-            "Seconds from a request to the end of its answer",
-            ("operation",),
-            buckets=BUCKETS,
-            registry=self._registry,
-        )
-        self._in_flight = Gauge(
-            "lanceyard_requests_in_flight",
-            "Requests being answered",
-            multiprocess_mode="livesum",
-            registry=self._registry,
-        )
-        self._known: dict[tuple[str, int, int | None], _Series] = {}
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes tell these numbers too."""
+        return self._file is not None
 
     def started(self) -> None:
         """Count a request that has come; `observe` tells its end."""
-        self._in_flight.inc()
+        self._in_flight += 1
 
     def observe(self, exchange: Exchange) -> None:
         """Count a request that is answered."""
-        self._in_flight.dec()
-        name = exchange.operation.name if exchange.operation else NONE
-        kind = (name, exchange.status, exchange.code)
-        series = self._known.get(kind) or self._learn(kind)
-        series.answered()
-        series.seconds(exchange.seconds)
-        if series.failed is not None:
-            series.failed()
-        if exchange.received:
-            series.received(exchange.received)
-        if exchange.sent:
-            series.sent(exchange.sent)
+        self._in_flight -= 1
+        operation = exchange.operation
+        kind = Kind(operation.name if operation else NONE, exchange.status, exchange.code)
+        tally = self._tallies.get(kind)
+        if tally is None:
+            tally = self._tallies[kind] = Tally()
+        tally.buckets[bisect_left(BUCKETS, exchange.seconds)] += 1
+        tally.seconds += exchange.seconds
+        tally.received += exchange.received
+        tally.sent += exchange.sent
 
-    def _learn(self, kind: tuple[str, int, int | None]) -> _Series:
-        name, status, code = kind
-        self._known[kind] = _Series(
-            self._requests.labels(name, status).inc,
-            None if code is None else self._errors.labels(name, code).inc,
-            self._seconds.labels(name).observe,
-            self._received.labels(name).inc,
-            self._sent.labels(name).inc,
-        )
-        return self._known[kind]
+    def share(self) -> None:
+        """Tell the other processes what was counted."""
+        if self._file is None:
+            return
+        told = [
+            [*kind, [each.buckets, each.seconds, each.received, each.sent]]
+            for kind, each in self._tallies.items()
+        ]
+        temporary = self._file.with_suffix(".new")
+        temporary.write_text(json.dumps({"in_flight": self._in_flight, "tallies": told}))
+        temporary.replace(self._file)
 
     def render(self) -> tuple[bytes, str]:
         """All numbers, and the type of that content."""
-        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+        from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-        return generate_latest(self._gathered()), CONTENT_TYPE_LATEST
+        registry = CollectorRegistry()
+        registry.register(self)
+        return generate_latest(registry), CONTENT_TYPE_LATEST
 
-    def _gathered(self) -> CollectorRegistry:
-        if not self._is_shared:
-            return self._registry
-        from prometheus_client import CollectorRegistry
-        from prometheus_client.multiprocess import MultiProcessCollector
+    def collect(self) -> Iterator[Metric]:
+        """The numbers, as the library of Prometheus asks for them."""
+        from prometheus_client.core import (
+            CounterMetricFamily,
+            GaugeMetricFamily,
+            HistogramMetricFamily,
+        )
 
-        everyone = CollectorRegistry()
-        MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
-        return everyone
+        self.share()
+        tallies, in_flight = self._everything()
+
+        def counter(
+            name: str, about: str, label: str, of: Callable[[Kind], str | None], count: Any
+        ) -> Metric:
+            labels = ["operation", label] if label else ["operation"]
+            family = CounterMetricFamily(f"lanceyard_{name}", about, labels=labels)
+            for values, tally in _grouped(tallies, of).items():
+                family.add_metric(values, count(tally))
+            return family
+
+        yield counter("requests", "Requests answered", "status", lambda k: str(k.status), _count)
+        yield counter("errors", "Answers with an error", "code", _code, _count)
+        yield counter("received_bytes", "Bytes of requests", "", _all, lambda t: t.received)
+        yield counter("sent_bytes", "Bytes of answers", "", _all, lambda t: t.sent)
+        seconds = HistogramMetricFamily(
+            "lanceyard_request_seconds",
+            "Seconds from a request to the end of its answer",
+            labels=["operation"],
+        )
+        for values, tally in _grouped(tallies, _all).items():
+            seconds.add_metric(values, _cumulated(tally), tally.seconds)
+        yield seconds
+        yield GaugeMetricFamily(
+            "lanceyard_requests_in_flight", "Requests being answered", value=in_flight
+        )
+
+    def _everything(self) -> tuple[dict[Kind, Tally], int]:
+        """What all processes counted."""
+        if self._file is None:
+            return self._tallies, self._in_flight
+        total: dict[Kind, Tally] = {}
+        in_flight = 0
+        for file in self._file.parent.iterdir():
+            if file.suffix:
+                continue
+            told = json.loads(file.read_text())
+            in_flight += told["in_flight"] if _is_alive(file.name) else 0
+            for operation, status, code, numbers in told["tallies"]:
+                tally = Tally()
+                tally.buckets, tally.seconds, tally.received, tally.sent = numbers
+                total.setdefault(Kind(operation, status, code), Tally()).add(tally)
+        return total, in_flight
 
 
-def forget_process(process: int) -> None:
-    """Take the requests in flight of a process that has ended out of the numbers of the others."""
-    from prometheus_client.multiprocess import mark_process_dead
+def _grouped(
+    tallies: dict[Kind, Tally], of: Callable[[Kind], str | None]
+) -> dict[tuple[str, ...], Tally]:
+    """Tallies by operation and one more label; without those that have no such label."""
+    found: dict[tuple[str, ...], Tally] = {}
+    for kind, tally in tallies.items():
+        label = of(kind)
+        if label is not None:
+            values = (kind.operation, label) if label else (kind.operation,)
+            found.setdefault(values, Tally()).add(tally)
+    return found
 
-    mark_process_dead(process)  # type: ignore[no-untyped-call]
+
+def _code(kind: Kind) -> str | None:
+    return None if kind.code is None else str(kind.code)
+
+
+def _all(_: Kind) -> str:
+    return ""
+
+
+def _count(tally: Tally) -> int:
+    return sum(tally.buckets)
+
+
+def _cumulated(tally: Tally) -> list[tuple[str, float]]:
+    bounds: Iterable[str] = (*map(str, map(float, BUCKETS)), "+Inf")
+    found: list[tuple[str, float]] = []
+    count = 0
+    for bound, more in zip(bounds, tally.buckets, strict=True):
+        count += more
+        found.append((bound, count))
+    return found
+
+
+def _is_alive(name: str) -> bool:
+    return Path("/proc", name.split("-", 1)[0]).exists()

@@ -22,6 +22,7 @@ from lanceyard.server.work import Work
 
 Page = Callable[[Exchange, RequestBody], Awaitable[Reply]]
 READY_SECONDS = 5.0
+FORM_LIMIT = 16 * 2**10
 NO_STORE = [(b"cache-control", b"no-store"), (b"pragma", b"no-cache")]
 
 
@@ -94,6 +95,7 @@ class Pages:
 
     async def _token(self, exchange: Exchange, body: RequestBody) -> Reply:
         """A token for a client that shows its secret (RFC 6749)."""
+        body.limit = FORM_LIMIT
         fields = parse_qsl((await body.whole()).decode("latin-1"), keep_blank_values=True)
         form = dict(fields)
         try:

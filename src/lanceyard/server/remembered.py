@@ -6,16 +6,20 @@ They lie in a file that the processes of a server share.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
+import logging
 import os
 import shutil
 import sqlite3
 import tempfile
 import threading
 import time
+import uuid
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +30,20 @@ from lanceyard.server.answers import Reply
 KEY = b"idempotency-key"
 KEY_LENGTH = 255
 OWN = 0o600
+REPLAYED = [(b"idempotency-replayed", b"true"), (b"cache-control", b"no-store")]
 LIFETIME = 24 * 3600.0
 TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, request TEXT NOT NULL, begun REAL NOT NULL, process INTEGER NOT NULL,
+    key TEXT PRIMARY KEY, request TEXT NOT NULL, begun REAL NOT NULL, process TEXT NOT NULL,
     status INTEGER, content BLOB, media TEXT
-)
+);
+CREATE INDEX IF NOT EXISTS by_age ON answers (begun);
 """
+EXPIRY = 60.0
+"""Seconds between two looks for what is too old."""
+BUSY = 10.0
+"""Seconds to wait for another process."""
+LOG = logging.getLogger("lanceyard.server")
 
 
 class RememberedAnswers:
@@ -42,9 +53,8 @@ class RememberedAnswers:
         """Keep them in a folder, or in one that is gone with this object."""
         self._folder = folder
         self._clock = clock
-        self._own = threading.local()
-        self._making = threading.Lock()
-        self._made: Path | None = None
+        self._lock = threading.Lock()
+        self._expired_at = float("-inf")
 
     def once(
         self,
@@ -70,22 +80,28 @@ class RememberedAnswers:
         except BaseException:
             self._forget(name)
             raise
-        self._end(name, reply)
+        try:
+            self._end(name, reply)
+        except (sqlite3.Error, errors.ServiceUnavailableError):
+            # What was carried out is not told as a failure.
+            LOG.exception("an answer by idempotency-key could not be kept")
         return reply
 
     def _begin(self, name: str, request: str) -> Reply | None:
         now = self._clock()
         with self._transaction() as database:
-            database.execute("DELETE FROM answers WHERE begun < ?", (now - LIFETIME,))
+            if now >= self._expired_at + EXPIRY:
+                database.execute("DELETE FROM answers WHERE begun < ?", (now - LIFETIME,))
+                self._expired_at = now
             row = database.execute(
                 "SELECT request, process, status, content, media FROM answers WHERE key = ?",
                 (name,),
             ).fetchone()
-            if row is None or (row[2] is None and not _is_alive(row[1])):
+            if row is None or (row[2] is None and not self._is_alive(row[1])):
                 database.execute(
                     "INSERT OR REPLACE INTO answers (key, request, begun, process) "
                     "VALUES (?, ?, ?, ?)",
-                    (name, request, now, os.getpid()),
+                    (name, request, now, self._process.name),
                 )
                 return None
         earlier, _, status, content, media = row
@@ -95,7 +111,7 @@ class RememberedAnswers:
             raise errors.ConcurrentModificationError(
                 "the first request with this idempotency-key is still being carried out"
             )
-        return Reply(status, content, media, [(b"idempotency-replayed", b"true")])
+        return Reply(status, content, media, REPLAYED)
 
     def _end(self, name: str, reply: Reply) -> None:
         with self._transaction() as database:
@@ -110,42 +126,73 @@ class RememberedAnswers:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        database = self._connection()
-        database.execute("BEGIN IMMEDIATE")
+        with self._lock:
+            database = self._database
+            try:
+                database.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as cause:
+                raise errors.ServiceUnavailableError("the server is busy") from cause
+            try:
+                yield database
+            except BaseException:
+                database.execute("ROLLBACK")
+                raise
+            database.execute("COMMIT")
+
+    @cached_property
+    def _database(self) -> sqlite3.Connection:
+        """One for this process. Answers can have credentials, so nobody else may read them."""
+        file = self._home / "answers.db"
+        # Before it is opened by SQLite, whose locks end when anybody here closes it.
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, OWN))
+        database = sqlite3.connect(
+            file, timeout=BUSY, isolation_level=None, check_same_thread=False
+        )
+        database.execute("PRAGMA synchronous = NORMAL")
+        database.executescript(TABLE)
+        return database
+
+    @cached_property
+    def _home(self) -> Path:
+        if self._folder is None:
+            folder = tempfile.mkdtemp(prefix="lanceyard-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            return Path(folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return self._folder
+
+    @cached_property
+    def _process(self) -> _Life:
+        return _Life(self._home)
+
+    def _is_alive(self, process: str) -> bool:
+        return process == self._process.name or _Life.is_held(self._home / process)
+
+
+class _Life:
+    """A file that is locked while its process lives, whatever number the system gave it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.name = f"process-{uuid.uuid4().hex}"
+        self._file = os.open(folder / self.name, os.O_CREAT | os.O_RDWR, OWN)
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        weakref.finalize(self, os.close, self._file)
+
+    @staticmethod
+    def is_held(path: Path) -> bool:
         try:
-            yield database
-        except BaseException:
-            database.execute("ROLLBACK")
-            raise
-        database.execute("COMMIT")
-
-    @property
-    def _file(self) -> Path:
-        """Where the answers are, which can have credentials in them: nobody else may read it."""
-        with self._making:
-            if self._made is None:
-                folder = self._folder or self._own_folder()
-                folder.mkdir(parents=True, exist_ok=True)
-                file = folder / "answers.db"
-                # Before anybody here has it open: closing it would end the locks of SQLite.
-                os.close(os.open(file, os.O_CREAT | os.O_RDWR, OWN))
-                self._made = file
-            return self._made
-
-    def _own_folder(self) -> Path:
-        folder = tempfile.mkdtemp(prefix="lanceyard-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return Path(folder)
-
-    def _connection(self) -> sqlite3.Connection:
-        """One for each thread."""
-        found: sqlite3.Connection | None = getattr(self._own, "connection", None)
-        if found is None:
-            found = sqlite3.connect(self._file, timeout=10, isolation_level=None)
-            found.execute("PRAGMA synchronous = NORMAL")
-            found.execute(TABLE)
-            self._own.connection = found
-        return found
+            file = os.open(path, os.O_RDWR)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        else:
+            path.unlink(missing_ok=True)
+            return False
+        finally:
+            os.close(file)
 
 
 def read_key(headers: Mapping[bytes, bytes]) -> str | None:
@@ -165,13 +212,3 @@ def _fingerprint(operation: Operation, said: Mapping[str, Any]) -> str:
     told = {name: value for name, value in said.items() if name not in ("identity", "context")}
     text = json.dumps([operation.name, told], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

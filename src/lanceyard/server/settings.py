@@ -66,6 +66,8 @@ class ServerSettings(BaseModel):
     def _check(self) -> Self:
         if (self.certificate is None) != (self.key is None):
             raise ValueError("a certificate and its key come together")
+        if self.client_authority is not None and self.certificate is None:
+            raise ValueError("clients show certificates only where the server has one")
         return self
 
 

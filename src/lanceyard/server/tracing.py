@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lanceyard.server.exchange import Exchange
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 NAME = "lanceyard"
-NOTHING: AbstractContextManager[None] = nullcontext()
 FAILED = 500
 PAUSE = 1.0
 """Seconds between two looks whether there is a provider."""
@@ -33,13 +32,13 @@ class Tracing:
         else:
             self._trace = trace
 
-    def span(self, exchange: Exchange) -> AbstractContextManager[None]:
+    def span(self, exchange: Exchange) -> AbstractContextManager[None] | None:
         """The time in which a request is answered; what is known of it at the end is told.
 
-        Its parent is the one that the request names in ``traceparent``.
+        Its parent is the one that the request names in ``traceparent``. None where nobody is told.
         """
         if self._trace is None or not self._has_provider(exchange.started):
-            return NOTHING
+            return None
         return _recorded(self._trace.get_tracer(NAME), exchange)
 
     def _has_provider(self, now: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import TracebackType
 
 from lanceyard.server.exchange import Exchange
@@ -9,6 +10,9 @@ from lanceyard.server.logs import AccessLog, AuditLog
 from lanceyard.server.metrics import Metrics
 from lanceyard.server.settings import ServerSettings
 from lanceyard.server.tracing import Tracing
+
+PAUSE = 1.0
+"""Seconds."""
 
 
 class Watch:
@@ -24,6 +28,12 @@ class Watch:
         if settings.audit_log is not None:
             self.logs.append(AuditLog(settings.audit_log, reads=settings.audit_reads))
 
+    async def share(self) -> None:
+        """Tell the other processes of the server, now and then, what this one counted."""
+        while self.metrics.is_shared:
+            await asyncio.sleep(PAUSE)
+            self.metrics.share()
+
     def over(self, exchange: Exchange) -> _Watched:
         """Watch one exchange, until the block ends."""
         return _Watched(self, exchange)
@@ -37,7 +47,8 @@ class _Watched:
 
     def __enter__(self) -> None:
         self._watch.metrics.started()
-        self._span.__enter__()
+        if self._span is not None:
+            self._span.__enter__()
 
     def __exit__(
         self,
@@ -46,7 +57,8 @@ class _Watched:
         trace: TracebackType | None,
     ) -> None:
         self._exchange.end()
-        self._span.__exit__(kind, error, trace)
+        if self._span is not None:
+            self._span.__exit__(kind, error, trace)
         self._watch.metrics.observe(self._exchange)
         for log in self._watch.logs:
             log.write(self._exchange)

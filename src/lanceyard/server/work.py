@@ -11,6 +11,8 @@ from lanceyard import errors
 from lanceyard.rest.protocol import COMMITS, Body, Operation
 
 _T = TypeVar("_T")
+OTHERS = 4
+"""Threads for what is no operation."""
 
 
 class Work:
@@ -20,6 +22,7 @@ class Work:
         """Carry out so many operations at a time, and let so many wait."""
         self._threads = ThreadPoolExecutor(threads, "lanceyard-server")
         self._streams = ThreadPoolExecutor(streams, "lanceyard-stream")
+        self._others = ThreadPoolExecutor(OTHERS, "lanceyard-aside")
         self._queue = threads + queue
         self._time_limit = time_limit
         self._given = 0
@@ -46,9 +49,10 @@ class Work:
 
     async def aside(self, task: Callable[[], _T]) -> _T:
         """Do something in a thread that is not an operation."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, task)
+        return await asyncio.get_running_loop().run_in_executor(self._others, task)
 
     def close(self) -> None:
         """Wait for what was begun."""
+        self._others.shutdown()
         self._streams.shutdown()
         self._threads.shutdown()

@@ -59,6 +59,8 @@ class CompatibleCatalog(Catalog):
 
     def state_at_hand(self, identifier: Identifier) -> object | None:
         found = None if identifier.is_root else self._hashed.state_at_hand(identifier)
+        if found is not None and self._hashed.manifest.find(identifier) is None:
+            return None  # a directory may tell of it
         # Of what lies in the root, directories tell as well, and they change without a mark.
         return object() if found is not None and identifier.parent.is_root else found
 

@@ -65,7 +65,14 @@ class HashedCatalog(Catalog):
         self.storage_options = store.options
 
     def state_at_hand(self, identifier: Identifier) -> object | None:
-        return self.manifest.state_at_hand()
+        state = self.manifest.state_at_hand()
+        if state is None or identifier.is_root:
+            return state
+        if self.manifest.held_management is Management.ON:
+            row, _, numbers = self.manifest.look_up(identifier)
+            if row is not None and row.object_type == TABLE and not numbers:
+                return None  # its directory has to be looked at
+        return state
 
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
         if identifier.is_root:
