@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from lanceyard import errors
 from lanceyard.rest.protocol import BY_NAME
 from lanceyard.server.answers import Reply
 from lanceyard.server.remembered import LIFETIME, RememberedAnswers
+from tests.conformance.kit import stream
 
 from .serving import server
 
@@ -102,11 +102,9 @@ def test_a_bad_key_is_refused(address: str, key: str) -> None:
 
 
 def test_a_table_is_created_once_though_its_rows_are_sent_twice(address: str) -> None:
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, pa.schema({"n": pa.int64()})) as writer:
-        writer.write_batch(pa.record_batch({"n": [1, 2]}))
+    body = stream(pa.table({"n": [1, 2]}))
     url, headers = f"{address}/v1/table/n$t/create", {"idempotency-key": "k"}
-    answers = [POOL.request("POST", url, body=sink.getvalue(), headers=headers) for _ in "ab"]
+    answers = [POOL.request("POST", url, body=body, headers=headers) for _ in "ab"]
     assert [each.status for each in answers] == [200, 200]
     assert post(f"{address}/v1/table/n$t/count_rows").json() == 2
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import threading
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from lanceyard import errors
 from lanceyard.server.command import build
 from lanceyard.server.security.keys import new_key
 from lanceyard.server.settings import Settings
+from tests.conformance.kit import stream
 
 from .serving import server
 
@@ -193,10 +193,8 @@ def test_little_is_read_of_whoever_has_not_said_who_they_are(path: str) -> None:
 def test_rows_do_not_make_a_table_a_view(namespace: lanceyard.DirectoryNamespace) -> None:
     said = json.dumps({"lanceyard.view": "{}", "protected": "true"})
     schema = pa.schema({"n": pa.int64()}, {"lanceyard:properties": said})
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        writer.write_batch(pa.record_batch([pa.array([1])], schema=schema))
-    namespace.create_table({"id": ["t"]}, sink.getvalue())
-    namespace.insert_into_table({"id": ["t"], "mode": "overwrite"}, sink.getvalue())
+    rows = stream(pa.table([pa.array([1])], schema=schema))
+    namespace.create_table({"id": ["t"]}, rows)
+    namespace.insert_into_table({"id": ["t"], "mode": "overwrite"}, rows)
     assert not namespace.describe_table({"id": ["t"]}).properties
     namespace.drop_table({"id": ["t"]})

@@ -16,20 +16,13 @@ import pytest
 import lanceyard
 from lanceyard.rest.async_client import AsyncRestNamespace
 from lanceyard.rest.protocol import EXTENSIONS, OPERATIONS
+from tests.conformance.kit import stream
 
 from .scripted import Scripted, answer, silence
 from .serving import server
 
 ROWS = pa.table({"n": pa.array([1, 2, 3], pa.int64())})
 T = {"id": ["a", "t"]}
-
-
-def body(table: pa.Table) -> bytes:
-    """A table as an Arrow IPC stream."""
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
 
 
 @pytest.fixture
@@ -60,7 +53,7 @@ def test_every_operation_is_a_coroutine() -> None:
 
 def test_tables_are_made_changed_and_read(address: str) -> None:
     async def talk(client: AsyncRestNamespace) -> list[int]:
-        await client.create_table(T, body(ROWS))
+        await client.create_table(T, stream(ROWS))
         await client.update_table({**T, "updates": [["n", "n + 1"]]})
         assert (await client.count_table_rows(T)).count == 3
         found = await client.query_table({**T, "k": 10, "vector": {"single_vector": []}})
@@ -71,7 +64,7 @@ def test_tables_are_made_changed_and_read(address: str) -> None:
 
 
 async def chunks() -> AsyncIterator[bytes]:
-    data = body(ROWS)
+    data = stream(ROWS)
     for at in range(0, len(data), 100):
         await asyncio.sleep(0)
         yield data[at : at + 100]
@@ -81,11 +74,11 @@ async def chunks() -> AsyncIterator[bytes]:
 @pytest.mark.parametrize(
     "source",
     [
-        lambda: body(ROWS),
-        lambda: bytearray(body(ROWS)),
-        lambda: pa.py_buffer(body(ROWS)),
-        lambda: io.BytesIO(body(ROWS)),
-        lambda: iter([body(ROWS)[:100], b"", body(ROWS)[100:]]),
+        lambda: stream(ROWS),
+        lambda: bytearray(stream(ROWS)),
+        lambda: pa.py_buffer(stream(ROWS)),
+        lambda: io.BytesIO(stream(ROWS)),
+        lambda: iter([stream(ROWS)[:100], b"", stream(ROWS)[100:]]),
         chunks,
     ],
     ids=["bytes", "bytearray", "buffer", "file", "iterator", "awaited"],
@@ -101,7 +94,7 @@ def test_rows_come_from_anything(address: str, source: Callable[[], Any]) -> Non
 
 def test_an_error_of_the_rows_is_the_error_of_the_call(address: str) -> None:
     def failing() -> Iterator[bytes]:
-        yield body(ROWS)[:100]
+        yield stream(ROWS)[:100]
         raise LookupError("no more rows")
 
     with pytest.raises(LookupError, match="no more rows"):

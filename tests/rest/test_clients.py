@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import multiprocessing
 import pickle
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from lance_namespace_urllib3_client.exceptions import NotFoundException
 
 import lanceyard
 from lanceyard import errors
+from tests.conformance.kit import stream
 from tests.rest.appending import APPENDS, append
 
 from .serving import server
@@ -31,20 +31,12 @@ from .serving import server
 NUMBERS = pa.table({"n": pa.array([1, 2, 3], pa.int64())})
 
 
-def body(table: pa.Table) -> bytes:
-    """A table as an Arrow IPC stream."""
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
-
-
 @pytest.fixture
 def namespace(tmp_path: Path) -> Iterator[lanceyard.DirectoryNamespace]:
     """A catalog with a namespace `a b` and a table `t` in it."""
     found = lanceyard.DirectoryNamespace(root=str(tmp_path), dir_listing_enabled="false")
     found.create_namespace({"id": ["a b"]})
-    found.create_table({"id": ["a b", "t"]}, body(NUMBERS))
+    found.create_table({"id": ["a b", "t"]}, stream(NUMBERS))
     yield found
     found.close()
 
@@ -68,7 +60,7 @@ def test_the_generated_client_lists_creates_counts_and_queries(address: str) -> 
     client = ApiClient(Configuration(host=address))
     tables = TableApi(client)
     assert NamespaceApi(client).list_namespaces("$").namespaces == ["a b"]
-    created = tables.create_table("a b$u", body(NUMBERS), mode="create")
+    created = tables.create_table("a b$u", stream(NUMBERS), mode="create")
     assert created.version == 1
     assert tables.count_table_rows("a b$u", spec.CountTableRowsRequest()) == 3
     query = spec.QueryTableRequest.model_validate({"k": 2, "vector": {"single_vector": []}})
@@ -88,7 +80,7 @@ def test_the_client_of_pylance_does_everything_it_can(address: str) -> None:
     client = lance.namespace.RestNamespace(uri=address)
     identifier = ["a b", "t"]
     assert client.list_tables(spec.ListTablesRequest(id=["a b"])).tables == ["t"]
-    client.insert_into_table(spec.InsertIntoTableRequest(id=identifier), body(NUMBERS))
+    client.insert_into_table(spec.InsertIntoTableRequest(id=identifier), stream(NUMBERS))
     assert client.count_table_rows(spec.CountTableRowsRequest(id=identifier)).count == 6
     tag = spec.CreateTableTagRequest(id=identifier, tag="x", version=1)
     client.create_table_tag(tag)

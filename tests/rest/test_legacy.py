@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,6 +14,7 @@ import urllib3
 
 import lanceyard
 from lanceyard.rest.protocol import EXTENSIONS, OPERATIONS
+from tests.conformance.kit import stream
 
 from .serving import server
 
@@ -44,14 +44,6 @@ def ask(url: str, said: Any = None, method: str = "POST") -> tuple[int, Any]:
     body = said if isinstance(said, bytes) else json.dumps(said or {}).encode()
     answer = POOL.request(method, url, body=None if method == "GET" else body)
     return answer.status, json.loads(answer.data) if answer.data else None
-
-
-def stream() -> bytes:
-    """Rows as an Arrow IPC stream."""
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, NUMBERS.schema) as writer:
-        writer.write_table(NUMBERS)
-    return sink.getvalue()
 
 
 def test_namespaces_are_created_described_and_dropped(address: str) -> None:
@@ -190,15 +182,15 @@ def test_operations_of_today_have_their_identifier_in_the_body(address: str) -> 
 
 @pytest.mark.parametrize("identifier", ["a$t", "a%24t", "a&id=t"])
 def test_rows_are_inserted_into_the_table_of_the_query(address: str, identifier: str) -> None:
-    assert ask(f"{address}/InsertIntoTable?id={identifier}", stream())[0] == 200
+    assert ask(f"{address}/InsertIntoTable?id={identifier}", stream(NUMBERS))[0] == 200
     assert ask(f"{address}/CountTableRows", {"id": ["a", "t"]}) == (200, 6)
 
 
 def test_a_table_is_created_by_its_name(address: str) -> None:
-    status, created = ask(f"{address}/CreateTable?id=a$u&mode=create", stream())
+    status, created = ask(f"{address}/CreateTable?id=a$u&mode=create", stream(NUMBERS))
     assert (status, created["version"]) == (200, 1)
-    assert ask(f"{address}/CreateTable?id=a$u", stream())[1]["code"] == 5
-    assert ask(f"{address}/CreateTable", stream())[1]["code"] == 13
+    assert ask(f"{address}/CreateTable?id=a$u", stream(NUMBERS))[1]["code"] == 5
+    assert ask(f"{address}/CreateTable", stream(NUMBERS))[1]["code"] == 13
 
 
 @pytest.mark.parametrize("name", ["ListTablesV2", "GetTableV3", "FrobnicateV1"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 import lanceyard
 from lanceyard import errors
+from tests.conformance.kit import stream
 
 from . import seaweed
 from .seaweed import BUCKET
@@ -20,14 +20,6 @@ from .seaweed import BUCKET
 Connect = Callable[..., Any]
 ROWS = pa.table({"n": pa.array([1, 2, 3], pa.int64()), "text": ["red cat", "blue dog", "red fox"]})
 NO_VECTOR = {"k": 2, "vector": {"single_vector": []}}
-
-
-def body(table: pa.Table) -> bytes:
-    """A table as an Arrow IPC stream."""
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
 
 
 # pylance's adapter, over a directory
@@ -46,7 +38,7 @@ def client(connect: Connect, adapter: str) -> Any:
     """A client of it, which has made a table `t` in a namespace `a b`."""
     found = connect(uri=adapter, retries="0", deadline="60")
     found.create_namespace({"id": ["a b"], "properties": {"x": "1"}})
-    found.create_table(T, body(ROWS))
+    found.create_table(T, stream(ROWS))
     return found
 
 
@@ -64,7 +56,7 @@ def test_the_adapter_keeps_namespaces(client: Any) -> None:
 
 
 def test_the_adapter_keeps_tables(client: Any) -> None:
-    client.create_table({"id": ["a b", "s"]}, iter([body(ROWS)]))
+    client.create_table({"id": ["a b", "s"]}, iter([stream(ROWS)]))
     client.declare_table({"id": ["a b", "d"]})
     assert client.list_tables({"id": ["a b"]}).tables == ["d", "s", "t"]
     assert client.describe_table({**T, "load_detailed_metadata": True}).version == 1
@@ -76,9 +68,9 @@ def test_the_adapter_keeps_tables(client: Any) -> None:
 
 
 def test_the_adapter_changes_and_reads_rows(client: Any) -> None:
-    client.insert_into_table({**T, "mode": "append"}, body(ROWS))
+    client.insert_into_table({**T, "mode": "append"}, stream(ROWS))
     merged = client.merge_insert_into_table(
-        {**T, "on": ["n"], "when_matched_update_all": True}, body(ROWS.slice(0, 1))
+        {**T, "on": ["n"], "when_matched_update_all": True}, stream(ROWS.slice(0, 1))
     )
     assert merged.num_updated_rows == 2
     assert client.update_table({**T, "updates": [["n", "n + 10"]], "predicate": "n = 3"}).version
@@ -105,7 +97,7 @@ def test_the_adapter_changes_columns_metadata_and_indexes(client: Any) -> None:
 
 
 def test_the_adapter_keeps_versions_tags_and_branches(client: Any) -> None:
-    client.insert_into_table(T, body(ROWS))
+    client.insert_into_table(T, stream(ROWS))
     client.create_table_tag({**T, "tag": "x", "version": 1})
     client.update_table_tag({**T, "tag": "x", "version": 2})
     assert client.get_table_tag_version({**T, "tag": "x"}).version == 2

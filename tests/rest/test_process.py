@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import signal
 import socket
@@ -20,6 +19,7 @@ import urllib3
 
 import lanceyard
 from lanceyard import errors
+from tests.conformance.kit import stream
 
 WRITERS = 8
 
@@ -79,10 +79,7 @@ def test_a_server_that_is_told_to_stop_cuts_no_request(tmp_path: Path, workers: 
 
 
 def test_a_stream_that_is_coming_is_waited_for(tmp_path: Path) -> None:
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, pa.schema({"n": pa.int64()})) as writer:
-        writer.write_batch(pa.record_batch({"n": list(range(500_000))}))
-    body = sink.getvalue()
+    body = stream(pa.table({"n": range(500_000)}))
 
     with serving(tmp_path) as (address, process):
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 import lance
 import pyarrow as pa
 
+from tests.conformance.kit import stream
 from tests.versions.managed import on_stage
 
 ROWS = pa.table(
@@ -38,14 +38,6 @@ class Step(NamedTuple):
     body: Any = None
     query: dict[str, Any] = {}  # noqa: RUF012 - nobody changes it
     index_name: str | None = None
-
-
-def stream(table: pa.Table) -> bytes:
-    """A table as an Arrow IPC stream."""
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
 
 
 BEGINNING = (

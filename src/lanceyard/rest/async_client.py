@@ -11,15 +11,16 @@ from lanceyard import errors
 from lanceyard.rest.async_connections import Line
 from lanceyard.rest.conversation import Conversation, Peer
 from lanceyard.rest.messages import Reply
-from lanceyard.rest.protocol import EXTENSIONS, OPERATIONS, Operation
-from lanceyard.rest.settings import RestSettings
+from lanceyard.rest.protocol import Operation
+from lanceyard.rest.remote import RemoteNamespace, with_operations
 from lanceyard.rest.steps import Pause, Renewal, Sending, Step, TransportError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 
-class AsyncRestNamespace:
+@with_operations
+class AsyncRestNamespace(RemoteNamespace):
     """The namespace of a server that speaks the REST protocol, for asyncio.
 
     It has the operations, properties and rules of `RestNamespace`. Tasks of a loop share its
@@ -34,8 +35,7 @@ class AsyncRestNamespace:
 
     def __init__(self, **properties: str) -> None:
         """Take the properties of `RestSettings`, as strings."""
-        self._properties = properties
-        self._settings = RestSettings.from_properties(properties)
+        super().__init__(**properties)
         self._peer = Peer(self._settings)
         self._lines: dict[asyncio.AbstractEventLoop, Line] = {}
 
@@ -43,16 +43,6 @@ class AsyncRestNamespace:
 
         def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
             """The operations, which are put here below."""
-
-    def namespace_id(self) -> str:
-        """A text that is equal for namespaces of the same server."""
-        return repr(self)
-
-    def __repr__(self) -> str:
-        return f"AsyncRestNamespace(uri={self._settings.uri!r})"
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _construct, (type(self), self._properties)
 
     async def __aenter__(self) -> Self:
         return self
@@ -123,22 +113,3 @@ class AsyncRestNamespace:
                 del self._lines[closed]
             self._lines[loop] = Line(self._settings)
         return self._lines[loop]
-
-
-def _method(operation: Operation) -> Callable[..., Any]:
-    async def carried_out(
-        self: AsyncRestNamespace, request: Any = None, request_data: Any = None
-    ) -> Any:
-        return await self.carry_out(operation, request, request_data)
-
-    carried_out.__name__ = operation.function
-    carried_out.__doc__ = f"{operation.name}, carried out by the server."
-    return carried_out
-
-
-for _operation in (*OPERATIONS, *EXTENSIONS):
-    setattr(AsyncRestNamespace, _operation.function, _method(_operation))
-
-
-def _construct(kind: type[AsyncRestNamespace], properties: dict[str, str]) -> AsyncRestNamespace:
-    return kind(**properties)

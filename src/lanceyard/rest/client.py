@@ -17,8 +17,8 @@ from lanceyard import errors
 from lanceyard.rest.connections import pool_of_connections, until
 from lanceyard.rest.conversation import Conversation, Peer
 from lanceyard.rest.messages import Reply
-from lanceyard.rest.protocol import EXTENSIONS, OPERATIONS, Operation
-from lanceyard.rest.settings import RestSettings
+from lanceyard.rest.protocol import Operation
+from lanceyard.rest.remote import RemoteNamespace, with_operations
 from lanceyard.rest.steps import Fate, Pause, Renewal, Sending, Step, TransportError
 
 CONNECTIONS = 64
@@ -41,7 +41,8 @@ ELSEWHERE = (
 """What catalogs can do that the protocol has no route for."""
 
 
-class RestNamespace(LanceNamespace):
+@with_operations
+class RestNamespace(RemoteNamespace, LanceNamespace):
     """The namespace of a server that speaks the REST protocol.
 
     Connections are kept and shared between threads. Reads, and what was refused for now (429, 503),
@@ -51,8 +52,7 @@ class RestNamespace(LanceNamespace):
 
     def __init__(self, **properties: str) -> None:
         """Take the properties of `RestSettings`, as strings."""
-        self._properties = properties
-        self._settings = RestSettings.from_properties(properties)
+        super().__init__(**properties)
         self._begin()
         _ALL.add(self)
 
@@ -61,16 +61,6 @@ class RestNamespace(LanceNamespace):
         self._peer = Peer(self._settings)
         self._renewing = threading.Lock()
         self._pool = pool_of_connections(CONNECTIONS, **self._settings.tls)
-
-    def namespace_id(self) -> str:
-        """A text that is equal for namespaces of the same server."""
-        return repr(self)
-
-    def __repr__(self) -> str:
-        return f"RestNamespace(uri={self._settings.uri!r})"
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _construct, (type(self), self._properties)
 
     def close(self) -> None:
         """Close the connections. Using the namespace again is allowed."""
@@ -142,15 +132,6 @@ class RestNamespace(LanceNamespace):
             self._renewing.release()
 
 
-def _method(operation: Operation) -> Callable[..., Any]:
-    def carried_out(self: RestNamespace, request: Any = None, request_data: Any = None) -> Any:
-        return self.carry_out(operation, request, request_data)
-
-    carried_out.__name__ = operation.function
-    carried_out.__doc__ = f"{operation.name}, carried out by the server."
-    return carried_out
-
-
 def _absence(name: str) -> Callable[..., Any]:
     def absent(*_: Any, **__: Any) -> NoReturn:
         raise errors.UnsupportedOperationError(
@@ -162,14 +143,8 @@ def _absence(name: str) -> Callable[..., Any]:
     return absent
 
 
-for _operation in (*OPERATIONS, *EXTENSIONS):
-    setattr(RestNamespace, _operation.function, _method(_operation))
 for _name in ELSEWHERE:
     setattr(RestNamespace, _name, _absence(_name))
-
-
-def _construct(kind: type[RestNamespace], properties: dict[str, str]) -> RestNamespace:
-    return kind(**properties)
 
 
 _ALL: weakref.WeakSet[RestNamespace] = weakref.WeakSet()

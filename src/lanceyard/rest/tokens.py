@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,12 +41,12 @@ class Token:
     ends: float = FOREVER
 
 
-class Tokens:
+class Tokens(ABC):
     """Where tokens come from."""
 
+    @abstractmethod
     def current(self) -> Token | None:
         """The token to use, if it is known without asking anybody."""
-        raise NotImplementedError
 
     def is_due(self) -> bool:
         """Whether it is time to `fetch` one."""
@@ -58,7 +59,7 @@ class Tokens:
         """
         yield from ()
 
-    def forget(self, token: Token) -> None:
+    def forget(self, token: Token) -> None:  # noqa: B027 - some have no other
         """Look for another one, since a server refused this one."""
 
 

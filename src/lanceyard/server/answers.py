@@ -19,6 +19,7 @@ ARROW_FILE = "application/vnd.apache.arrow.file"
 CHUNK = 2**20
 NOT_MODIFIED, UNAUTHENTICATED = 304, 401
 ETAG = b"etag"
+NO_STORE = (b"cache-control", b"no-store")
 TAGGED = frozenset(
     {"DescribeNamespace", "DescribeTable", "ListAllTables", "ListNamespaces", "ListTables"}
 )

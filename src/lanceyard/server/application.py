@@ -16,14 +16,14 @@ from starlette.types import Receive, Scope, Send
 from lanceyard import errors
 from lanceyard.rest.protocol import EXTENSIONS, KEYED, OPERATIONS, Body, Operation
 from lanceyard.server import remembered
-from lanceyard.server.answers import Reply, refuse, respond, unless_known
+from lanceyard.server.answers import NO_STORE, Reply, refuse, respond, unless_known
 from lanceyard.server.bodies import RequestBody, TooLargeError
 from lanceyard.server.dialects import Dialect, find_dialect
 from lanceyard.server.exchange import REQUEST_ID, Exchange
 from lanceyard.server.fields import gather
 from lanceyard.server.legacy import legacy_routes
 from lanceyard.server.limits import RateLimits
-from lanceyard.server.lookups import Answered, Lookups
+from lanceyard.server.lookups import Answered, Lookups, Question
 from lanceyard.server.pages import Pages
 from lanceyard.server.routes import Match, Routes
 from lanceyard.server.security.principals import Principal
@@ -40,7 +40,6 @@ STRANGER_LIMIT = 64 * 2**10
 LONG_PATH = 2_000
 PATHS = 4_096
 """Paths whose routes are remembered."""
-NO_STORE = (b"cache-control", b"no-store")
 REPLAYS = (b"idempotency-key-supported", b"true")
 
 
@@ -133,8 +132,10 @@ class Application:
         body = self._body(exchange, receive, operation.body)
         content = b"" if operation.body is Body.STREAM else await body.whole()
         exchange.received = body.size
-        request = (type(dialect), scope["raw_path"], scope["query_string"], content)
-        known = self._lookups.find((principal, *request)) if is_told else None
+        question = Question(
+            principal, type(dialect), scope["raw_path"], scope["query_string"], content
+        )
+        known = self._lookups.find(question) if is_told else None
         if known is not None:
             self._rates.take(exchange.principal, operation)
             exchange.said = known.said
@@ -151,8 +152,8 @@ class Application:
             reply = await self._carry_out_aside(exchange, principal, answer, body)
         else:
             reply = answer()
-            if body.size + len(scope["raw_path"]) + len(scope["query_string"]) < LONG_PATH:
-                self._lookups.keep((principal, *request), Answered(said, state, reply))
+            if is_told:
+                self._lookups.keep(question, Answered(said, state, reply))
         return unless_known(reply, exchange.headers)
 
     async def _carry_out_aside(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ipaddress
 import os
 import socket
 import ssl
@@ -26,6 +25,7 @@ from lanceyard.server.application import Application
 from lanceyard.server.connections import Connection
 from lanceyard.server.metrics import FOLDER
 from lanceyard.server.security.keys import new_key
+from lanceyard.server.security.settings import is_this_machine
 from lanceyard.server.settings import HOST, PORT, ServerSettings, Settings
 
 KEEP_ALIVE = 60
@@ -115,20 +115,11 @@ def _settings(given: argparse.Namespace) -> Settings:
 
 def _check_address(settings: Settings) -> None:
     server = settings.server
-    if not (settings.security.is_on or server.allow_anyone or _is_private(server.host)):
+    if not (settings.security.is_on or server.allow_anyone or is_this_machine(server.host)):
         raise errors.InvalidInputError(
             f"anyone who reaches {server.host} could change this catalog. Listen at {HOST}, say "
             "in a file who may do what, or say --allow-anyone"
         )
-
-
-def _is_private(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _listen(server: ServerSettings) -> socket.socket:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from lance_namespace import LanceNamespace
 
 from lanceyard.rest.protocol import Operation
 from lanceyard.server.answers import Reply
+from lanceyard.server.dialects import Dialect
+from lanceyard.server.security.principals import Principal
 
 LOOKUPS = frozenset(
     {
@@ -28,8 +30,25 @@ SHORT = 1_000
 """Names that a list may have to be made at once."""
 KEPT = 4_096
 """Answers that are kept."""
+LONGEST = 2_000
+"""Bytes of a question whose answer is kept."""
 LARGEST = 64 * 2**10
 """Bytes of an answer that is kept."""
+
+
+class Question(NamedTuple):
+    """A request as it came: the same question has the same answer while nothing changes."""
+
+    principal: Principal | None
+    dialect: type[Dialect]
+    path: bytes
+    query: bytes
+    content: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes that keeping it takes."""
+        return len(self.path) + len(self.query) + len(self.content)
 
 
 class Answered(NamedTuple):
@@ -52,7 +71,7 @@ class Lookups:
         self._state: Callable[[Any], object | None] | None
         self._state = getattr(namespace, "state_at_hand", None)
         self._lists = lists
-        self._kept: dict[Hashable, Answered] = {}
+        self._kept: dict[Question, Answered] = {}
         self._last: object | None = None
 
     def state(self, operation: Operation, said: Mapping[str, Any]) -> object | None:
@@ -65,21 +84,23 @@ class Lookups:
             return None
         return self._state(said.get("id") or ())
 
-    def find(self, key: Hashable) -> Answered | None:
+    def find(self, question: Question) -> Answered | None:
         """The answer to a request that was answered before, if it still is the answer."""
-        found = self._kept.get(key)
+        found = self._kept.get(question)
         if found is None or self._state is None:
             return None
         return found if self._state(found.said.get("id") or ()) is found.state else None
 
-    def keep(self, key: Hashable, answered: Answered) -> None:
+    def keep(self, question: Question, answered: Answered) -> None:
         """Keep an answer."""
-        if len(answered.reply.content) > LARGEST or type(answered.state) is object:
+        if question.size > LONGEST or len(answered.reply.content) > LARGEST:
+            return
+        if type(answered.state) is object:
             return  # a bare mark is given once, and never again
         if answered.state is not self._last or len(self._kept) >= KEPT:
             self._kept.clear()  # no answer to an earlier state holds
             self._last = answered.state
-        self._kept[key] = answered
+        self._kept[question] = answered
 
 
 def _is_short(said: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from lance_namespace.errors import LanceNamespaceError
 
 from lanceyard import errors
 from lanceyard.server import openapi
-from lanceyard.server.answers import Reply, refuse, to_json
+from lanceyard.server.answers import NO_STORE, Reply, refuse, to_json
 from lanceyard.server.bodies import RequestBody
 from lanceyard.server.exchange import Exchange
 from lanceyard.server.security.security import Security
@@ -23,7 +23,6 @@ from lanceyard.server.work import Work
 Page = Callable[[Exchange, RequestBody], Awaitable[Reply]]
 READY_SECONDS = 5.0
 FORM_LIMIT = 16 * 2**10
-NO_STORE = [(b"cache-control", b"no-store"), (b"pragma", b"no-cache")]
 
 
 class Pages:
@@ -106,5 +105,5 @@ class Pages:
             exchange.code = int(errors.ErrorCode.UNAUTHENTICATED)
             said = {"error": refusal.error, "error_description": str(refusal)}
             told = [(name.encode(), value.encode()) for name, value in refusal.headers.items()]
-            return Reply(refusal.status, to_json(said), headers=[*NO_STORE, *told])
-        return Reply(200, to_json(issued), headers=list(NO_STORE))
+            return Reply(refusal.status, to_json(said), headers=[NO_STORE, *told])
+        return Reply(200, to_json(issued), headers=[NO_STORE])

@@ -6,7 +6,6 @@ They lie in a file that the processes of a server share.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import logging
@@ -25,12 +24,13 @@ from typing import Any
 
 from lanceyard import errors
 from lanceyard.rest.protocol import Operation
-from lanceyard.server.answers import Reply
+from lanceyard.server.answers import NO_STORE, Reply
+from lanceyard.storage.lock import FileLock, is_held
 
 KEY = b"idempotency-key"
 KEY_LENGTH = 255
 OWN = 0o600
-REPLAYED = [(b"idempotency-replayed", b"true"), (b"cache-control", b"no-store")]
+REPLAYED = [(b"idempotency-replayed", b"true"), NO_STORE]
 LIFETIME = 24 * 3600.0
 TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -101,7 +101,7 @@ class RememberedAnswers:
                 database.execute(
                     "INSERT OR REPLACE INTO answers (key, request, begun, process) "
                     "VALUES (?, ?, ?, ?)",
-                    (name, request, now, self._process.name),
+                    (name, request, now, self._process),
                 )
                 return None
         earlier, _, status, content, media = row
@@ -162,37 +162,16 @@ class RememberedAnswers:
         return self._folder
 
     @cached_property
-    def _process(self) -> _Life:
-        return _Life(self._home)
+    def _process(self) -> str:
+        """The name of a file that is locked while this process lives, whatever its number."""
+        name = f"process-{uuid.uuid4().hex}"
+        lock = FileLock(str(self._home / name), OWN)
+        lock.try_to_hold()
+        weakref.finalize(self, lock.close)
+        return name
 
     def _is_alive(self, process: str) -> bool:
-        return process == self._process.name or _Life.is_held(self._home / process)
-
-
-class _Life:
-    """A file that is locked while its process lives, whatever number the system gave it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.name = f"process-{uuid.uuid4().hex}"
-        self._file = os.open(folder / self.name, os.O_CREAT | os.O_RDWR, OWN)
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-        weakref.finalize(self, os.close, self._file)
-
-    @staticmethod
-    def is_held(path: Path) -> bool:
-        try:
-            file = os.open(path, os.O_RDWR)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        else:
-            path.unlink(missing_ok=True)
-            return False
-        finally:
-            os.close(file)
+        return is_held(str(self._home / process))
 
 
 def read_key(headers: Mapping[bytes, bytes]) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ from lanceyard.rest.protocol import BY_NAME
 from lanceyard.server.security.principals import Principal
 from lanceyard.server.security.security import Security
 from lanceyard.server.security.settings import SecuritySettings
+from tests.conformance.kit import stream
 
 ALICE = Principal("alice")
 
@@ -38,7 +38,4 @@ def may(guard: Security, principal: Principal, operation: str, **said: Any) -> b
 
 def rows() -> bytes:
     """Some rows as an Arrow IPC stream."""
-    table, sink = pa.table({"id": pa.array([1, 2, 3], pa.int64())}), io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
+    return stream(pa.table({"id": pa.array([1, 2, 3], pa.int64())}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 import uuid
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import lanceyard
 from lanceyard import errors
 from lanceyard.server.security.keys import new_key
 from lanceyard.server.vending.settings import VendingSettings
+from tests.conformance.kit import stream
 from tests.rest.serving import server
 
 from . import giving
@@ -38,14 +38,6 @@ SECURITY = {
 }
 
 
-def body(table: pa.Table) -> bytes:
-    """A table as an Arrow IPC stream."""
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
-
-
 def directory(seaweed: SeaweedFS, **properties: str) -> lanceyard.DirectoryNamespace:
     """An empty catalog in the object store."""
     storage = {f"storage.{name}": value for name, value in seaweed.storage.items()}
@@ -59,7 +51,7 @@ def catalog(seaweed: SeaweedFS) -> Iterator[lanceyard.DirectoryNamespace]:
     """A catalog with the tables `t1` and `OTHER`."""
     found = directory(seaweed, manifest_enabled="false")
     for name in ("t1", OTHER):
-        found.create_table({"id": [name]}, body(NUMBERS))
+        found.create_table({"id": [name]}, stream(NUMBERS))
     yield found
     found.close()
 
@@ -188,7 +180,7 @@ def test_pylance_is_told_why_there_are_no_credentials(
 def test_a_name_that_a_policy_could_misread_gets_no_credentials(
     address: str, catalog: lanceyard.DirectoryNamespace
 ) -> None:
-    catalog.create_table({"id": ["t*"]}, body(NUMBERS))
+    catalog.create_table({"id": ["t*"]}, stream(NUMBERS))
     assert "aws_session_token" not in described(address, "writer", "t*").storage_options
     with pytest.raises(errors.InvalidInputError, match="cannot be limited"):
         described(address, "writer", "t*", vend_credentials=True)

@@ -38,10 +38,13 @@ def is_trustworthy(address: str) -> bool:
         host = parts.hostname
     except ValueError:
         return False
-    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and _is_here(host)))
+    return bool(host) and (
+        parts.scheme == "https" or (parts.scheme == "http" and is_this_machine(host))
+    )
 
 
-def _is_here(host: str | None) -> bool:
+def is_this_machine(host: str | None) -> bool:
+    """Whether an address is one that only this machine itself can reach."""
     try:
         return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
     except ValueError:

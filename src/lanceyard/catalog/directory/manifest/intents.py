@@ -21,7 +21,6 @@ from typing import Any
 from lanceyard.catalog.changes import Outcome, from_json
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.group import Ticket
-from lanceyard.catalog.directory.manifest.lock import FileLock, is_held
 from lanceyard.catalog.snapshot import Row
 from lanceyard.errors import (
     ErrorCode,
@@ -30,6 +29,7 @@ from lanceyard.errors import (
     UnknownOutcomeError,
     from_error_code,
 )
+from lanceyard.storage.lock import FileLock, is_held
 
 INTENTS = f"{MANIFEST}/_lanceyard/intents"
 ABANDONED = 60.0

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest.group import Ticket
 from lanceyard.catalog.directory.manifest.intents import INTENTS, Claim, Intent, claim_all
-from lanceyard.catalog.directory.manifest.lock import FileLock
 from lanceyard.storage.base import Store
+from lanceyard.storage.lock import FileLock
 
 LOCK = f"{MANIFEST}/_lanceyard/lock"
 PATIENCE = 5.0

@@ -13,10 +13,10 @@ import os
 class FileLock:
     """A lock on a file, which ends with the process that holds it."""
 
-    def __init__(self, path: str) -> None:
-        """Open the file at `path`, creating it; it is not locked yet."""
+    def __init__(self, path: str, mode: int = 0o666) -> None:
+        """Open the file at `path`, creating it with this mode; it is not locked yet."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
 
     def try_to_hold(self) -> bool:
         """Take the lock if nobody has it."""
