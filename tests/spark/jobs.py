@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
+from lanceyard.spark import maintenance
 from lanceyard.spark.sessions import ExecutorError, session
 
 LEAN = {
@@ -46,6 +47,15 @@ def tables(spark: SparkSession, root: str) -> None:
     query.awaitTermination()
     even = spark.read.format("lance").option("catalog.root", root).option("table", "even").load()
     print("streamed", even.count(), even.agg({"id": "sum"}).collect()[0][0])
+    maintained(spark, root)
+
+
+def maintained(spark: SparkSession, root: str) -> None:
+    """Compact a table, and fill a column of it by a function, on executors."""
+    told = maintenance.compact(spark, "numbers", catalog=root).tables[0].what.split()
+    maintenance.backfill(spark, "numbers", lambda rows: {"twice": rows["id"]}, catalog=root)
+    read = spark.read.format("lance").option("catalog.root", root).option("table", "numbers")
+    print("maintained", *told[-2:], read.load().where("twice = id").count())
 
 
 def on_cluster(url: str, other_python: str, root: str) -> None:

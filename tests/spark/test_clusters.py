@@ -24,6 +24,7 @@ WORK = [
     "filtered 7 599 600",
     "nearest 42",
     f"streamed 500 {sum(range(0, 1000, 2))}",
+    "maintained became 1 1000",
 ]
 
 

@@ -303,13 +303,13 @@ class Victim:
 
 
 @contextmanager
-def victim(name: str, *arguments: str) -> Iterator[Victim]:
+def victim(name: str, *arguments: str, module: str = "tests.spark.victims") -> Iterator[Victim]:
     """Start a program, and leave nothing of it behind."""
     with tempfile.TemporaryDirectory(prefix="spark-victim-", ignore_cleanup_errors=True) as home:
         log = Path(home, "log")
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.spark.victims", name, *arguments],
+                [sys.executable, "-m", module, name, *arguments],
                 cwd=REPOSITORY,
                 env=environment(Path(home)),
                 stdin=subprocess.DEVNULL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from lanceyard.spark.batches import ToSpark
 from lanceyard.spark.filters import Predicate, predicate
 from lanceyard.spark.options import Options
 from lanceyard.spark.planning import Extent, Piece
-from lanceyard.spark.scan import EXTRA, Scan, Version, failed
+from lanceyard.spark.scan import EXTRA, FRAGMENT, Scan, Version, failed
 
 BATCH_SIZE = 2 * planning.MIB
 """Of wide rows there are fewer in a batch, which Spark holds several of at once."""
@@ -78,9 +79,8 @@ class LanceReader(DataSourceReader):
         options = self._scan.options
         if options.is_search:
             return [Task(self._scan.version, None)]
-        found = self._found_by_index()
         pieces = planning.plan(
-            planning.extents(self._scan.dataset) if found is None else found,
+            self._extents(),
             task_size=options.bytes_per_task,
             parallelism=options.parallelism,
             divisible=not (self._predicates or options.filter),
@@ -94,17 +94,34 @@ class LanceReader(DataSourceReader):
             return iter(())
         return read(self._scan, self._schema, partition, self._filter())
 
+    def _extents(self) -> list[Extent]:
+        """What there is to read, as far as that is known before."""
+        options = self._scan.options
+        found = self._found_by_index()
+        found = planning.extents(self._scan.dataset) if found is None else found
+        if options.fragments is not None:
+            found = [each for each in found if each.fragment in options.fragments]
+        if options.first is not None and not (self._predicates or options.filter):
+            before = accumulate((each.rows for each in found), initial=0)
+            found = [
+                each for each, rows in zip(found, before, strict=False) if rows < options.first
+            ]
+        return found
+
     def _filter(self) -> str | None:
         given = [self._scan.options.filter] if self._scan.options.filter else []
         return _all([*given, *(found.sql for found in self._predicates)])
 
     def _found_by_index(self) -> list[Extent] | None:
         """The fragments with rows that an index finds, or None if none does, or it finds many."""
-        if not self._predicates:
+        options = self._scan.options
+        if not self._predicates and not options.filter_columns:
             return None
         dataset = self._scan.dataset
         indexed = {name for index in dataset.list_indices() for name in index["fields"]}
         usable = [found.sql for found in self._predicates if found.column in indexed]
+        if options.filter and options.filter_columns and indexed.issuperset(options.filter_columns):
+            usable.append(options.filter)
         if not usable:
             return None
         hits = dataset.scanner(
@@ -114,7 +131,7 @@ class LanceReader(DataSourceReader):
             return None
         import pyarrow.compute as pc
 
-        fragments = pc.shift_right(hits.column("_rowaddr"), pa.scalar(32, pa.uint64()))
+        fragments = _fragments(hits)
         counts = pc.value_counts(fragments).to_pylist()
         return [
             Extent(int(found["values"]), found["counts"], found["counts"] * planning.ROW_BYTES)
@@ -136,7 +153,7 @@ def read(
         "columns": [name for name in wanted if name not in EXTRA] + sorted(added),
         "filter": condition,
         "with_row_id": "_rowid" in wanted,
-        "with_row_address": "_rowaddr" in wanted,
+        "with_row_address": "_rowaddr" in wanted or FRAGMENT in wanted,
         "blob_handling": "all_binary",
         "batch_size": options.batch_size,
     }
@@ -149,16 +166,28 @@ def read(
         }
     else:
         asked["fragments"] = [dataset.get_fragment(number) for number in task.piece.fragments]
-        asked |= {"offset": task.piece.offset, "limit": task.piece.limit}
+        limits = [limit for limit in (task.piece.limit, options.first) if limit is not None]
+        asked |= {"offset": task.piece.offset, "limit": min(limits, default=None)}
         if options.batch_size is None:
             asked["batch_size_bytes"] = BATCH_SIZE
     try:
         scanner = dataset.scanner(**asked)
-        convert = ToSpark(scanner.projected_schema, schema)
+        if FRAGMENT not in wanted:
+            convert = ToSpark(scanner.projected_schema, schema)
+            yield from map(convert, scanner.to_batches())
+            return
+        convert = ToSpark(scanner.projected_schema.append(pa.field(FRAGMENT, pa.int64())), schema)
         for batch in scanner.to_batches():
-            yield convert(batch)
+            yield convert(batch.append_column(FRAGMENT, _fragments(batch)))
     except (OSError, ValueError) as cause:
         raise failed(scan, cause) from cause
+
+
+def _fragments(batch: pa.RecordBatch | pa.Table) -> pa.Array:
+    """In which fragments rows are, by their addresses."""
+    import pyarrow.compute as pc
+
+    return pc.shift_right(batch.column("_rowaddr"), pa.scalar(32, pa.uint64())).cast(pa.int64())
 
 
 def _all(conditions: list[str]) -> str | None:

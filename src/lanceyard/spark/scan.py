@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 Version = int | tuple[str, int]
 """A version of the main line, or of a branch."""
 
+FRAGMENT = "_fragment"
 EXTRA = {
     "_rowid": LongType(),
     "_rowaddr": LongType(),
+    FRAGMENT: LongType(),
     "_distance": FloatType(),
     "_score": FloatType(),
 }
-"""Columns that Lance adds to those of the table."""
+"""Columns that Lance, or `lanceyard.spark.reader`, adds to those of the table."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,6 +63,7 @@ def session(
     master: str | None = None,
     remote: str | None = None,
     config: Mapping[str, str] | None = None,
+    catalogs: Mapping[str, str | Mapping[str, str]] | None = None,
 ) -> SparkSession:
     """The session that runs, or a new one, with the settings that Lance tables want.
 
@@ -78,6 +79,10 @@ def session(
     config
         More Spark properties. They win over those set here. A session that runs takes over what
         can be changed while it runs, and a warning names the rest.
+    catalogs
+        Catalogs that Spark SQL is to know, by the names it is to know them by: directories,
+        addresses of servers, or properties of `lanceyard.connect`. With ``{"yard": "./catalog"}``
+        a table is ``yard.namespace.table``.
 
     Raises
     ------
@@ -92,8 +97,22 @@ def session(
     running = _running()
     if running is not None and (is_remote() or "spark.remote" not in given):
         missing = {key: SETTINGS[key] for key in SETTINGS.keys() - running.conf.getAll.keys()}
-        return _adjust(running, missing | given)
-    return _start(app_name, given)
+        return _with_catalogs(_adjust(running, missing | given), catalogs)
+    if catalogs:
+        from lanceyard.spark.sql.catalogs import prepare
+
+        given = prepare(given)
+    return _with_catalogs(_start(app_name, given), catalogs)
+
+
+def _with_catalogs(
+    started: SparkSession, catalogs: Mapping[str, str | Mapping[str, str]] | None
+) -> SparkSession:
+    if not catalogs:
+        return started
+    from lanceyard.spark.sql.catalogs import attach
+
+    return attach(started, catalogs)
 
 
 def _running() -> SparkSession | None:

@@ -41,7 +41,12 @@ class LanceSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
         from lanceyard.spark.writer import LanceWriter
 
-        return LanceWriter(schema, self._options(), overwrite=overwrite)
+        options = self._options()
+        if options.replace_fragments is not None:
+            from lanceyard.spark.sql.rewriting import FragmentWriter
+
+            return FragmentWriter(schema, options)
+        return LanceWriter(schema, options, overwrite=overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         from lanceyard.spark.stream_reader import LanceStreamReader

@@ -1,0 +1,87 @@
+"""The scope of maintenance: one table, a namespace with all below it, or the whole catalog."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from lanceyard import errors
+from lanceyard.identifier import Identifier
+from lanceyard.spark.reference import TableReference
+
+if TYPE_CHECKING:
+    from lanceyard.yard import Yard
+
+Catalog = str | os.PathLike[str] | Mapping[str, str]
+"""The root of a directory catalog, or the properties of any other."""
+_ROOT = Identifier()
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Tables that something is to be done to."""
+
+    references: tuple[TableReference, ...]
+    is_one: bool
+    """Whether exactly one table was named: then it must exist, and its failure is raised."""
+    yard: Yard | None
+    """The catalog that they are in; None for a path."""
+
+    @classmethod
+    def read(cls, name: str | None, catalog: Catalog | None) -> Self:
+        """The tables that a name means; all of a catalog without one.
+
+        Without a catalog the name is the path of a table.
+
+        Raises
+        ------
+        LanceNamespaceError
+            There is neither a table nor a namespace of that name.
+        """
+        from lanceyard.yard import open as open_yard
+        from lanceyard.yard.names import read_name
+
+        if catalog is None:
+            if name is None:
+                raise errors.InvalidInputError("say which catalog, or the path of a table")
+            return cls((TableReference.take({"path": name}),), is_one=True, yard=None)
+        properties = properties_of(catalog)
+        yard = open_yard(properties)
+        top = read_name(name or "")
+        if top and _is_table(yard, top):
+            one = TableReference(table=tuple(top), catalog=properties)
+            return cls((one,), is_one=True, yard=yard)
+        found = [
+            TableReference(table=tuple(table), catalog=properties)
+            for table in tables_below(yard, top)
+        ]
+        return cls(tuple(found), is_one=False, yard=yard)
+
+
+def properties_of(catalog: Catalog) -> dict[str, str]:
+    """A catalog as its properties."""
+    if isinstance(catalog, Mapping):
+        return dict(catalog)
+    place = os.fspath(catalog)
+    if place.startswith(("http://", "https://")):
+        return {"impl": "rest", "uri": place}
+    return {"impl": "dir", "root": place}
+
+
+def _is_table(yard: Yard, name: Identifier) -> bool:
+    try:
+        yard.table(name)
+    except errors.TableNotFoundError:
+        yard.namespaces(name)  # which says if there is no such namespace either
+        return False
+    return True
+
+
+def tables_below(yard: Yard, top: Identifier = _ROOT) -> Iterator[Identifier]:
+    """All tables in a namespace, and in those below it."""
+    for table in yard.tables(top):
+        yield top.child(table)
+    for namespace in yard.namespaces(top):
+        yield from tables_below(yard, top.child(namespace))

@@ -1,0 +1,1 @@
+"""Maintenance of tables on executors."""

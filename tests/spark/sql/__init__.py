@@ -1,0 +1,1 @@
+"""Catalogs of Lance tables in Spark SQL."""
