@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Self
@@ -26,6 +27,9 @@ from lanceyard.namespace.versions import VersionOperations
 from lanceyard.namespace.views.operations import ViewOperations
 from lanceyard.settings import ROOTS, DirectorySettings
 from lanceyard.storage.roots import absolute_root
+
+CatalogName = str | os.PathLike[str] | Mapping[str, str]
+"""A catalog as people name it: a path, a URI, the address of a server, or properties."""
 
 
 class Namespace(
@@ -131,6 +135,16 @@ def connect(
     module, _, name = IMPLEMENTATIONS[impl].partition(":")
     found: Callable[..., Namespace] = getattr(import_module(module), name)
     return found(**(properties or {}))
+
+
+def properties_of(catalog: CatalogName) -> dict[str, str]:
+    """The properties of a catalog for `connect`, which mean the same in every process."""
+    if not isinstance(catalog, Mapping):
+        place = os.fspath(catalog)
+        is_served = place.startswith(("http://", "https://"))
+        catalog = {"impl": "rest", "uri": place} if is_served else {"root": place}
+    given = {"impl": "dir", **catalog}
+    return {key: absolute_root(each) if key in ROOTS else each for key, each in given.items()}
 
 
 def _construct(kind: type[Any], properties: dict[str, str]) -> Any:

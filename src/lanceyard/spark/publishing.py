@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lanceyard import errors
 from lanceyard.catalog.transactions import Status
-from lanceyard.spark.maintenance.scope import Catalog, properties_of
+from lanceyard.namespace import CatalogName, connect, properties_of
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -125,7 +125,7 @@ class Publication:
         return f"<Publication {self.id} {self._transaction.status().value}>"
 
 
-def publish(spark: SparkSession, *, catalog: Catalog) -> Publication:
+def publish(spark: SparkSession, *, catalog: CatalogName) -> Publication:
     """Begin a publication: several tables that land at once, or not at all.
 
     Raises
@@ -145,9 +145,7 @@ def publish(spark: SparkSession, *, catalog: Catalog) -> Publication:
     return Publication(spark, _begin(catalog))
 
 
-def _begin(catalog: Catalog) -> Transaction:
-    from lanceyard.namespace import connect
-
+def _begin(catalog: CatalogName) -> Transaction:
     namespace: Any = connect(properties_of(catalog))
     try:
         begun: Transaction = namespace.begin_transaction()

@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import lanceyard
+from lanceyard.namespace import CatalogName
 from lanceyard.spark.java import check_java
 
 try:
@@ -63,7 +64,7 @@ def session(
     master: str | None = None,
     remote: str | None = None,
     config: Mapping[str, str] | None = None,
-    catalogs: Mapping[str, str | Mapping[str, str]] | None = None,
+    catalogs: Mapping[str, CatalogName] | None = None,
 ) -> SparkSession:
     """The session that runs, or a new one, with the settings that Lance tables want.
 
@@ -106,7 +107,7 @@ def session(
 
 
 def _with_catalogs(
-    started: SparkSession, catalogs: Mapping[str, str | Mapping[str, str]] | None
+    started: SparkSession, catalogs: Mapping[str, CatalogName] | None
 ) -> SparkSession:
     if not catalogs:
         return started

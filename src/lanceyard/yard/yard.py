@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
@@ -14,7 +13,7 @@ from lanceyard import errors
 from lanceyard.catalog.history import Difference, Dropped, Moment, State
 from lanceyard.catalog.maintenance import RETENTION, MigrationReport, Progress, RepairReport
 from lanceyard.identifier import Identifier
-from lanceyard.namespace import Namespace, connect
+from lanceyard.namespace import CatalogName, Namespace, connect, properties_of
 from lanceyard.yard.data import as_body, read_data
 from lanceyard.yard.names import Name, read_name, write_name
 from lanceyard.yard.table import Table
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 PAGE = 1_000
 
 
-def open(catalog: str | os.PathLike[str] | Mapping[str, str], **properties: str) -> Yard:  # noqa: A001
+def open(catalog: CatalogName, **properties: str) -> Yard:  # noqa: A001
     """Open a catalog: a path, a URI, the address of a server, or properties with ``impl``.
 
     Examples
@@ -42,12 +41,7 @@ def open(catalog: str | os.PathLike[str] | Mapping[str, str], **properties: str)
     └── shop
         └── fruits
     """
-    if isinstance(catalog, Mapping):
-        return Yard(connect(catalog, properties))
-    place = os.fspath(catalog)
-    if place.startswith(("http://", "https://")):
-        return Yard(connect("rest", {"uri": place, **properties}))
-    return Yard(connect("dir", {"root": place, **properties}))
+    return Yard(connect(properties_of(catalog), properties))
 
 
 class Yard:

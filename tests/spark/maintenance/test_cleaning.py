@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import lanceyard
-from lanceyard import errors
-from lanceyard.spark.maintenance import PROCEDURES, backfill, expire, migrate, silent, sweep
+from lanceyard.spark.maintenance import backfill, expire, migrate, silent, sweep
 from tests.spark.maintenance.conftest import ROWS
 
 NOW = timedelta(0)
@@ -118,36 +117,3 @@ def test_directories_become_rows_of_the_manifest(spark, tmp_path):
     assert "t: into the manifest" in str(migrate(spark, catalog=root, dry_run=True))
     assert [each.table for each in migrate(spark, catalog=root).tables] == ["t"]
     assert lanceyard.open(root, dir_listing_enabled="false").tables() == ["t"]
-
-
-def test_every_operation_can_be_called_by_name(spark, catalog):
-    table = catalog.make("t")
-    calls = {
-        "compact": {"options": {"target_rows_per_fragment": str(2 * ROWS)}},
-        "index": {
-            "table": "t",
-            "column": "v",
-            "kind": "IVF_PQ",
-            "options": {"num_partitions": "2"},
-        },
-        "refresh": {"table": "t", "names": ["v_idx"]},
-        "backfill": {"table": "t", "values": {"x": "id * 2"}},
-        "expire": {"older_than_hours": 0.0, "keep_history": False},
-        "sweep": {"older_than_hours": 0.0},
-        "migrate": {"dry_run": True},
-    }
-    assert calls.keys() == PROCEDURES.keys()
-    for name, arguments in calls.items():
-        rows = PROCEDURES[name].call(spark, catalog.properties, arguments)
-        columns = len(PROCEDURES[name].result.split(","))
-        assert all(len(row) == columns and row[0] == "t" for row in rows)
-    assert numbers(table) == [max(numbers(table))]
-    assert len(table.to_lance().get_fragments()) == 3
-    assert table.read(["x"]).num_rows == 6 * ROWS
-
-
-def test_a_call_with_a_wrong_argument_says_which(spark, catalog):
-    with pytest.raises(errors.InvalidInputError, match="colour"):
-        PROCEDURES["compact"].call(spark, catalog.properties, {"colour": "red"})
-    with pytest.raises(errors.InvalidInputError, match="column"):
-        PROCEDURES["index"].call(spark, catalog.properties, {"table": "t"})

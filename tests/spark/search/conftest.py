@@ -22,6 +22,12 @@ def fixed(values):
 
 
 @pytest.fixture(scope="session")
+def spark(spark):
+    """A session of its own: functions belong to a session, and other tests have theirs."""
+    return spark.newSession()
+
+
+@pytest.fixture(scope="session")
 def root(tmp_path_factory):
     return str(tmp_path_factory.mktemp("search") / "yard")
 

@@ -9,9 +9,13 @@ import lance
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.types import ArrayType, _infer_type
+from pyspark.sql.udtf import AnalyzeArgument
 
 from lanceyard import errors
 from lanceyard.spark import search
+from lanceyard.spark.search.catalogs import Catalogs
+from lanceyard.spark.search.functions import FUNCTIONS, analyzed
 from tests.spark.search.conftest import ROWS, array, vectors
 
 QUERY = vectors(1, seed=7)[0]
@@ -174,33 +178,64 @@ def test_all_kinds_of_values_come_back(sql, yard, spark):
     assert found.asDict(recursive=True) == read.asDict(recursive=True) | {"_score": found._score}
 
 
+def told(value):
+    """An argument as Spark tells the analysis of a function of it."""
+    item = value[0] if isinstance(value, list) else value
+    kind = _infer_type(item)
+    kind = ArrayType(kind) if isinstance(value, list) else kind
+    return AnalyzeArgument(kind, value, isTable=False, isConstantExpression=True)
+
+
+def analyze(root, name, *positional, **named):
+    (function,) = (each for each in FUNCTIONS if each.name == name)
+    catalogs = Catalogs.read(root, {"yard": root})
+    given = function.bind([*map(told, positional)], {key: told(named[key]) for key in named})
+    return analyzed(function, catalogs, given)
+
+
 @pytest.mark.parametrize(
-    ("call", "text"),
+    ("positional", "named", "text"),
     [
-        ("vector_search('yard.shop.none', array(1))", "table shop.none was not found"),
-        ("vector_search('shop.items', array(1, 2))", "'v' have 8 dimensions, not 2"),
-        ("vector_search('shop.items', 'abc')", "vector must be an array of numbers, but is string"),
-        ("vector_search('shop.items', NULL)", "vector must be an array of numbers, but is void"),
-        ("vector_search('shop.items', array(1, NULL))", "a vector to search for contains null"),
-        ("vector_search('shop.items', array(double('nan')))", "contains nan"),
-        ("vector_search('shop.items')", "vector_search needs its argument vector"),
-        ("vector_search('shop.items', array(1), nprobe => 2)", "did you mean nprobes?"),
-        ("vector_search('shop.items', array(1), column => 'id')", "'id' holds no vectors"),
-        ("vector_search('shop.items', array(1), column => 'w')", "there is no column 'w'"),
-        ("vector_search('shop.items', array(1), columns => array('w'))", "has no column 'w'"),
-        ("vector_search('shop.items', array(1), columns => 'id')", "must be an array of names"),
-        ("vector_search('shop.items', array(1), k => 0)", "k must be at least 1"),
-        ("vector_search('shop.items', array(1), version => 99)", "version 99"),
-        ("text_search('shop.plain', 'a')", "table shop.plain has no full-text index"),
-        ("text_search('shop.items', 'a', text_column => 'id')", "column 'id' holds no texts"),
-        ("text_search('shop.items', 'a', filter => 'nope = 1')", "No field named nope"),
-        ("hybrid_search('shop.items', array(1), NULL)", "words must be a string, but is void"),
+        ((), {}, "vector_search needs its argument vector"),
+        (([1.0, 2.0],), {}, "'v' have 8 dimensions, not 2"),
+        (("abc",), {}, "vector must be an array of numbers, but is string"),
+        ((None,), {}, "vector must be an array of numbers, but is void"),
+        (([1.0, None],), {}, "a vector to search for contains null"),
+        (([float("nan")],), {}, "contains nan"),
+        (([1.0],), {"nprobe": 2}, "did you mean nprobes?"),
+        (([1.0],), {"column": "id"}, "'id' holds no vectors"),
+        (([1.0],), {"column": "w"}, "there is no column 'w'"),
+        (([1.0],), {"columns": ["w"]}, "has no column 'w'"),
+        (([1.0],), {"columns": "id"}, "must be an array of names"),
+        (([1.0],), {"k": 0}, "k must be at least 1"),
+        (([1.0],), {"version": 99}, "version 99"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(sql, call, text):
-    with pytest.raises(PySparkException) as refusal:
-        sql(f"SELECT * FROM {call}")
+def test_a_vector_search_that_does_not_fit_is_refused(root, yard, positional, named, text):
+    with pytest.raises(errors.LanceNamespaceError) as refusal:
+        analyze(root, "vector_search", "shop.items", *positional, **named)
     assert text in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "named", "text"),
+    [
+        (("text_search", "shop.plain", "a"), {}, "table shop.plain has no full-text index"),
+        (("text_search", "shop.items", "a"), {"text_column": "id"}, "'id' holds no texts"),
+        (("hybrid_search", "shop.items", [1.0], None), {}, "words must be a string, but is void"),
+    ],
+)
+def test_a_search_for_words_that_does_not_fit_is_refused(root, yard, call, named, text):
+    with pytest.raises(errors.LanceNamespaceError) as refusal:
+        analyze(root, *call, **named)
+    assert text in str(refusal.value)
+
+
+def test_spark_tells_why_a_search_was_refused(sql):
+    with pytest.raises(PySparkException, match=r"table shop.none was not found"):
+        sql("SELECT * FROM vector_search('yard.shop.none', array(1))")
+    with pytest.raises(PySparkException, match="No field named nope"):
+        sql("SELECT * FROM text_search('shop.items', 'a', filter => 'nope = 1')")
 
 
 def test_a_null_in_a_row_is_refused(sql):

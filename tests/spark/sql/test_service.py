@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from lanceyard.namespace import properties_of
 from lanceyard.spark.sql import jar as jars
-from lanceyard.spark.sql.catalogs import attach, catalog_conf, catalog_properties
+from lanceyard.spark.sql.catalogs import attach, catalog_conf
 from lanceyard.spark.sql.jar import CACHE, CompilerError, find_javac, jar
 from lanceyard.spark.sql.service import Service
 from tests.spark.sql.conftest import Sql
@@ -63,15 +64,15 @@ def test_a_name_stands_for_one_catalog_of_a_session(sql: Sql):
 
 
 def test_catalogs_are_named_by_directory_address_or_properties(tmp_path: Path):
-    assert catalog_properties("x")["root"] == os.path.abspath("x")
-    assert catalog_properties("http://h:1") == {"impl": "rest", "uri": "http://h:1"}
-    assert catalog_properties({"root": "s3://b/c"}) == {"impl": "dir", "root": "s3://b/c"}
+    assert properties_of("x")["root"] == os.path.abspath("x")
+    assert properties_of("http://h:1") == {"impl": "rest", "uri": "http://h:1"}
+    assert properties_of({"root": "s3://b/c"}) == {"impl": "dir", "root": "s3://b/c"}
     with pytest.raises(Exception, match="cannot have the name"):
         catalog_conf("my yard", "", "")
 
 
 def test_a_catalog_behind_another_server_is_used_like_any(sql: Sql, tmp_path: Path):
-    behind = Service(catalog_properties(str(tmp_path / "behind")))
+    behind = Service(properties_of(str(tmp_path / "behind")))
     named = {"impl": "rest", "uri": behind.address, "headers.x-api-key": behind.token}
     attach(sql.spark, {"served": named})
     sql.spark.sql("CREATE NAMESPACE served.a")

@@ -17,14 +17,11 @@ if TYPE_CHECKING:
         refresh,
         sweep,
     )
-    from lanceyard.spark.maintenance.procedures import PROCEDURES, Procedure
     from lanceyard.spark.maintenance.progress import Progress, silent
     from lanceyard.spark.maintenance.reports import Plan, Report
 
 __all__ = [
-    "PROCEDURES",
     "Plan",
-    "Procedure",
     "Progress",
     "Report",
     "backfill",
@@ -41,7 +38,6 @@ _HOMES = {
     **dict.fromkeys(
         ("backfill", "compact", "expire", "index", "migrate", "refresh", "sweep"), "operations"
     ),
-    **dict.fromkeys(("PROCEDURES", "Procedure"), "procedures"),
     **dict.fromkeys(("Progress", "silent"), "progress"),
     **dict.fromkeys(("Plan", "Report"), "reports"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -24,8 +25,10 @@ def counted(spark: SparkSession, title: str, tell: Callable[[int], object]) -> I
         yield
 
 
-def parallelism(spark: SparkSession) -> int | None:
-    """How many tasks can run at once, as far as a session tells."""
+def parallelism(spark: SparkSession | None) -> int | None:
+    """How many tasks can run at once, as far as a session tells; without one, in this process."""
+    if spark is None:
+        return os.cpu_count()
     return None if _is_remote(spark) else int(spark.sparkContext.defaultParallelism)
 
 

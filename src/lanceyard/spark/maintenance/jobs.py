@@ -12,13 +12,14 @@ import traceback
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from lanceyard.spark.maintenance.counting import counted
+from lanceyard.spark.maintenance.counting import counted, parallelism
 from lanceyard.spark.maintenance.pickling import dump, load
 from lanceyard.spark.worker import spare_imports
 
@@ -68,7 +69,7 @@ class Failed(NamedTuple):
 
 
 def run(
-    spark: SparkSession,
+    spark: SparkSession | None,
     title: str,
     assignments: Sequence[Assignment],
     shared: Mapping[int, Any],
@@ -76,11 +77,14 @@ def run(
 ) -> list[Any]:
     """Run tasks on executors, and return their results in order; `Failed` of those that raised.
 
-    `shared` holds for each owner what its tasks have in common; it is sent to each executor once.
-    `progress` is told how many are done, and of how many.
+    Without a session they run in threads of this process. `shared` holds for each owner what its
+    tasks have in common; it is sent to each executor once. `progress` is told how many are done,
+    and of how many.
     """
     if not assignments:
         return []
+    if spark is None:
+        return _run_here(assignments, shared, progress)
     size = -(-len(assignments) // MOST_PARTITIONS)
     groups = [assignments[i : i + size] for i in range(0, len(assignments), size)]
     spark.dataSource.register(JobSource)
@@ -91,6 +95,19 @@ def run(
     progress(total, total)
     found = {row["number"]: load(row["outcome"]) for row in rows}
     return [outcome for number in range(len(groups)) for outcome in found[number]]
+
+
+def _run_here(
+    assignments: Sequence[Assignment],
+    shared: Mapping[int, Any],
+    progress: Callable[[int, int], object],
+) -> list[Any]:
+    outcomes = []
+    with ThreadPoolExecutor(parallelism(None)) as pool:
+        for outcome in pool.map(lambda each: _outcome(each, shared), assignments):
+            outcomes.append(outcome)
+            progress(len(outcomes), len(assignments))
+    return outcomes
 
 
 @dataclass
@@ -133,17 +150,18 @@ class JobReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[tuple[int, bytes]]:
         assert isinstance(partition, JobPartition)
         spare_imports()
-        outcomes = [self._outcome(each) for each in load(partition.assignments)]
+        outcomes = [_outcome(each, self._shared) for each in load(partition.assignments)]
         yield partition.number, dump(outcomes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_groups": (), "_shared": self._shared}
 
-    def _outcome(self, assignment: Assignment) -> Any:
-        try:
-            return _patiently(assignment.task, self._shared.get(assignment.owner))
-        except Exception as error:  # an edge: one table that fails is no reason for all to fail
-            return Failed(_portable(error), traceback.format_exc())
+
+def _outcome(assignment: Assignment, shared: Mapping[int, Any]) -> Any:
+    try:
+        return _patiently(assignment.task, shared.get(assignment.owner))
+    except Exception as error:  # an edge: one table that fails is no reason for all to fail
+        return Failed(_portable(error), traceback.format_exc())
 
 
 def _patiently(task: Task, shared: Any) -> Any:

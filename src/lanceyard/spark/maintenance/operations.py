@@ -2,6 +2,7 @@
 
 Each is for one table, a namespace with all below it, or the whole catalog (no name); without a
 catalog the name is the path of a table. `dry_run` changes nothing, and reports what would be done.
+Without a session the work is done by threads of this process.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from lanceyard import errors
 from lanceyard.catalog.maintenance import RETENTION
+from lanceyard.namespace import CatalogName
 from lanceyard.spark.maintenance.counting import parallelism
 from lanceyard.spark.maintenance.expiry import AGE, Expiry, Kept
 from lanceyard.spark.maintenance.reports import Plan, Report, TablePlan, TableReport
-from lanceyard.spark.maintenance.scope import Catalog, Scope
+from lanceyard.spark.maintenance.scope import Scope
 from lanceyard.spark.maintenance.work import carry_out
 
 if TYPE_CHECKING:
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
 
 
 def compact(
-    spark: SparkSession,
+    spark: SparkSession | None,
     table: str | None = None,
     *,
-    catalog: Catalog | None = None,
+    catalog: CatalogName | None = None,
     dry_run: bool = False,
     progress: Watcher | None = None,
     **options: Any,
@@ -50,12 +52,12 @@ def compact(
 
 
 def index(
-    spark: SparkSession,
+    spark: SparkSession | None,
     table: str,
     column: str,
     kind: str = "BTREE",
     *,
-    catalog: Catalog | None = None,
+    catalog: CatalogName | None = None,
     name: str | None = None,
     replace: bool = False,
     tasks: int | None = None,
@@ -85,10 +87,10 @@ def index(
 
 
 def refresh(
-    spark: SparkSession,
+    spark: SparkSession | None,
     table: str | None = None,
     *,
-    catalog: Catalog | None = None,
+    catalog: CatalogName | None = None,
     names: Sequence[str] | None = None,
     tasks: int | None = None,
     dry_run: bool = False,
@@ -106,11 +108,11 @@ def refresh(
 
 
 def backfill(
-    spark: SparkSession,
+    spark: SparkSession | None,
     table: str,
     values: Mapping[str, str] | Function,
     *,
-    catalog: Catalog | None = None,
+    catalog: CatalogName | None = None,
     reads: Sequence[str] | None = None,
     schema: pa.Schema | None = None,
     only_missing: bool = False,
@@ -165,10 +167,10 @@ def backfill(
 
 
 def expire(
-    spark: SparkSession,
+    spark: SparkSession | None,
     table: str | None = None,
     *,
-    catalog: Catalog | None = None,
+    catalog: CatalogName | None = None,
     older_than: timedelta = AGE,
     keep: int = 1,
     keep_history: bool = True,
@@ -191,10 +193,10 @@ def expire(
 
 
 def sweep(
-    spark: SparkSession,
+    spark: SparkSession | None,
     table: str | None = None,
     *,
-    catalog: Catalog | None = None,
+    catalog: CatalogName | None = None,
     older_than: timedelta = RETENTION,
     dry_run: bool = False,
     progress: Watcher | None = None,
@@ -213,10 +215,10 @@ def sweep(
 
 
 def migrate(
-    spark: SparkSession,  # noqa: ARG001 - all operations are called in the same way
+    spark: SparkSession | None,  # noqa: ARG001 - all operations are called in the same way
     table: None = None,
     *,
-    catalog: Catalog,
+    catalog: CatalogName,
     dry_run: bool = False,
     progress: Watcher | None = None,  # noqa: ARG001 - it takes one commit
 ) -> Report:
@@ -243,7 +245,7 @@ def migrate(
     return Report(plan, done, failures, dry_run, time.monotonic() - started)
 
 
-def _one(table: str, catalog: Catalog | None) -> Scope:
+def _one(table: str, catalog: CatalogName | None) -> Scope:
     """A scope of exactly one table."""
     scope = Scope.read(table, catalog)
     if not scope.is_one:

@@ -1,115 +1,54 @@
-"""Procedures: the operations of maintenance by name, for ``CALL yard.system.<name>(…)``.
-
-All of it is plain data. Values come as Spark has them (texts, numbers, flags, arrays and maps), and
-results go back as rows.
-"""
+"""Maintenance as procedures of SQL: ``CALL yard.system.compact(table => 'shop')``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lanceyard import errors
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from lanceyard.spark.maintenance.reports import Report
-    from lanceyard.spark.maintenance.scope import Catalog
+from lanceyard.spark.maintenance import operations
+from lanceyard.spark.maintenance.reports import Report
+from lanceyard.spark.sql.procedures import TABLE, Call, Parameter, Procedure, register
 
 RESULT = "table string, outcome string, tasks int, fragments bigint, bytes bigint, version bigint"
-"""The columns of every result, in Spark's words: a row for each table."""
+"""The columns of every result, as Spark SQL writes them: a row for each table."""
+AGE, OPTIONS = "older_than_hours", "options"
+
 Row = tuple[str, str, int, int, int, int | None]
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a procedure."""
-
-    name: str
-    type: str
-    """In Spark's words."""
-    required: bool = False
-    read: Callable[[Any], Any] = lambda value: value
-    """From Spark's value to what the function takes."""
-    argument: str | None = None
-    """What the function calls it, if it calls it differently."""
-
-
-@dataclass(frozen=True)
-class Procedure:
-    """An operation that can be called by name."""
-
-    name: str
-    about: str
-    parameters: tuple[Parameter, ...]
-    result: str = RESULT
-
-    def call(
-        self, spark: SparkSession, catalog: Catalog, arguments: Mapping[str, Any]
-    ) -> list[Row]:
-        """Call it with arguments by their names, and return the rows of its result.
-
-        Raises
-        ------
-        InvalidInputError
-            An argument is missing, or unknown.
-        """
-        from lanceyard.spark.maintenance import operations
-
-        report = getattr(operations, self.name)(spark, catalog=catalog, **self._read(arguments))
-        return rows_of(report)
-
-    def _read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        known = {each.name: each for each in self.parameters}
-        given = {name: value for name, value in arguments.items() if value is not None}
-        unknown = sorted(given.keys() - known.keys())
-        if unknown:
-            raise errors.InvalidInputError(
-                f"{self.name} has no parameter {unknown[0]!r}: there are {', '.join(known)}"
-            )
-        missing = [
-            each.name for each in self.parameters if each.required and each.name not in given
-        ]
-        if missing:
-            raise errors.InvalidInputError(f"{self.name} needs parameter {missing[0]!r}")
-        read: dict[str, Any] = {}
-        for name, value in given.items():
-            parameter = known[name]
-            if parameter.argument == "":
-                read |= parameter.read(value)
-            else:
-                read[parameter.argument or name] = parameter.read(value)
-        return read
-
-
-def rows_of(report: Report) -> list[Row]:
+def rows_of(report: Report) -> Iterator[Row]:
     """A report as the rows of a result."""
     planned = {each.table: each for each in report.plan.tables}
     told = {each.table: (str(each.what), each.version) for each in report.tables}
     if report.dry_run:
         told = {name: (f"would {each.what}", None) for name, each in planned.items()}
     told |= {name: (f"failed: {why}", None) for name, why in report.failures}
-    rows: list[Row] = []
     for name, (outcome, version) in sorted(told.items()):
         plan = planned.get(name)
         sizes = (plan.tasks, plan.fragments, plan.size) if plan else (0, 0, 0)
-        rows.append((name, outcome, *sizes, version))
-    return rows
+        yield name, outcome, *sizes, version
 
 
-def _hours(value: float) -> timedelta:
-    return timedelta(hours=float(value))
+def _register(name: str, description: str, *parameters: Parameter) -> None:
+    def run(call: Call) -> Iterator[Row]:
+        carry_out = getattr(operations, name)
+        given = _keywords(call.arguments)
+        return rows_of(carry_out(call.spark, catalog=call.tables.catalog, **given))
+
+    register(Procedure(name, description, parameters, RESULT, run))
 
 
-def _options(value: Mapping[str, str]) -> dict[str, Any]:
-    """Options as SQL maps them: texts, of which some mean numbers or flags."""
-    return {name: _option(text) for name, text in value.items()}
+def _keywords(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of SQL as those of a function."""
+    found = dict(arguments)
+    if AGE in found:
+        found["older_than"] = timedelta(hours=found.pop(AGE))
+    return found | {name: _read(text) for name, text in found.pop(OPTIONS, {}).items()}
 
 
-def _option(text: str) -> Any:
+def _read(text: str) -> bool | float | str:
+    """An option as SQL maps it: a text, which may mean a number or a flag."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
@@ -120,61 +59,55 @@ def _option(text: str) -> Any:
     return text
 
 
-_ANY = Parameter("table", "string")
-_TABLE = Parameter("table", "string", required=True)
-_DRY_RUN = Parameter("dry_run", "boolean")
-_MORE = Parameter("options", "map<string,string>", read=_options, argument="")
-_TASKS = Parameter("tasks", "int")
-_AGE = Parameter("older_than_hours", "double", read=_hours, argument="older_than")
+def _optional(name: str, kind: str, description: str) -> Parameter:
+    return Parameter(name, kind, description, required=False)
 
-PROCEDURES: dict[str, Procedure] = {
-    each.name: each
-    for each in (
-        Procedure("compact", "make large fragments of small ones", (_ANY, _MORE, _DRY_RUN)),
-        Procedure(
-            "index",
-            "build an index on a column",
-            (
-                _TABLE,
-                Parameter("column", "string", required=True),
-                Parameter("kind", "string"),
-                Parameter("name", "string"),
-                Parameter("replace", "boolean"),
-                _TASKS,
-                _MORE,
-                _DRY_RUN,
-            ),
-        ),
-        Procedure(
-            "refresh",
-            "let indexes cover new fragments",
-            (_ANY, Parameter("names", "array<string>", read=list), _TASKS, _DRY_RUN),
-        ),
-        Procedure(
-            "backfill",
-            "compute columns by SQL expressions",
-            (
-                _TABLE,
-                Parameter("values", "map<string,string>", required=True, read=dict),
-                Parameter("only_missing", "boolean"),
-                Parameter("restart", "boolean"),
-                _TASKS,
-                _DRY_RUN,
-            ),
-        ),
-        Procedure(
-            "expire",
-            "remove old versions",
-            (
-                _ANY,
-                _AGE,
-                Parameter("keep", "int"),
-                Parameter("keep_history", "boolean"),
-                _DRY_RUN,
-            ),
-        ),
-        Procedure("sweep", "delete files that no version refers to", (_ANY, _AGE, _DRY_RUN)),
-        Procedure("migrate", "take tables found by directories into the manifest", (_DRY_RUN,)),
-    )
-}
-"""All operations, by name."""
+
+_ANY = _optional("table", "string", "a table, or a namespace with all below; all unless said")
+_DRY_RUN = _optional("dry_run", "boolean", "change nothing, and tell what would be done")
+_MORE = _optional(OPTIONS, "map<string,string>", "more parameters of the function of that name")
+_TASKS = _optional("tasks", "int", "how many tasks share the work")
+_AGE = _optional(AGE, "double", "how old it has to be")
+
+_register("compact", "Make large fragments of small ones", _ANY, _MORE, _DRY_RUN)
+_register(
+    "index",
+    "Build an index on a column",
+    TABLE,
+    Parameter("column", "string", "what to index"),
+    _optional("kind", "string", "BTREE unless said"),
+    _optional("name", "string", "of the index; the column's with _idx unless said"),
+    _optional("replace", "boolean", "whether an index of that name may go"),
+    _TASKS,
+    _MORE,
+    _DRY_RUN,
+)
+_register(
+    "refresh",
+    "Let indexes cover new fragments",
+    _ANY,
+    _optional("names", "array<string>", "of indexes; all unless said"),
+    _TASKS,
+    _DRY_RUN,
+)
+_register(
+    "backfill",
+    "Compute columns by SQL expressions",
+    TABLE,
+    Parameter("values", "map<string,string>", "expressions by the names of columns"),
+    _optional("only_missing", "boolean", "only where fragments lack the column"),
+    _optional("restart", "boolean", "forget what an earlier run has computed"),
+    _TASKS,
+    _DRY_RUN,
+)
+_register(
+    "expire",
+    "Remove old versions",
+    _ANY,
+    _AGE,
+    _optional("keep", "int", "how many of the newest versions stay"),
+    _optional("keep_history", "boolean", "keep what states of the catalog show"),
+    _DRY_RUN,
+)
+_register("sweep", "Delete files that no version refers to", _ANY, _AGE, _DRY_RUN)
+_register("migrate", "Take tables found by directories into the manifest", _DRY_RUN)

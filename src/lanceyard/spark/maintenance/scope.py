@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from lanceyard import errors
 from lanceyard.identifier import Identifier
+from lanceyard.namespace import CatalogName, properties_of
 from lanceyard.spark.reference import TableReference
 
 if TYPE_CHECKING:
     from lanceyard.yard import Yard
 
-Catalog = str | os.PathLike[str] | Mapping[str, str]
-"""The root of a directory catalog, or the properties of any other."""
 _ROOT = Identifier()
 
 
@@ -30,7 +28,7 @@ class Scope:
     """The catalog that they are in; None for a path."""
 
     @classmethod
-    def read(cls, name: str | None, catalog: Catalog | None) -> Self:
+    def read(cls, name: str | None, catalog: CatalogName | None) -> Self:
         """The tables that a name means; all of a catalog without one.
 
         Without a catalog the name is the path of a table.
@@ -58,16 +56,6 @@ class Scope:
             for table in tables_below(yard, top)
         ]
         return cls(tuple(found), is_one=False, yard=yard)
-
-
-def properties_of(catalog: Catalog) -> dict[str, str]:
-    """A catalog as its properties."""
-    if isinstance(catalog, Mapping):
-        return dict(catalog)
-    place = os.fspath(catalog)
-    if place.startswith(("http://", "https://")):
-        return {"impl": "rest", "uri": place}
-    return {"impl": "dir", "root": place}
 
 
 def _is_table(yard: Yard, name: Identifier) -> bool:

@@ -102,7 +102,7 @@ class _Turn:
 
 
 def carry_out(
-    spark: SparkSession,
+    spark: SparkSession | None,
     operation: str,
     scope: Scope,
     begin: Begin,
@@ -153,7 +153,11 @@ def _begun(scope: Scope, begin: Begin) -> tuple[list[_Turn], list[tuple[str, Exc
 
 
 def _rounds(
-    spark: SparkSession, operation: str, turns: list[_Turn], progress: Watcher, started: float
+    spark: SparkSession | None,
+    operation: str,
+    turns: list[_Turn],
+    progress: Watcher,
+    started: float,
 ) -> None:
     pending = [turn for turn in turns if turn.tasks and turn.failure is None]
     while pending:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +9,9 @@ from typing import Self
 
 from lanceyard import errors
 from lanceyard.identifier import DELIMITER
+from lanceyard.namespace import CatalogName, properties_of
 from lanceyard.spark.reference import TableReference
-from lanceyard.spark.sql.catalogs import catalog_properties
 from lanceyard.yard.names import read_name
-
-Catalog = str | os.PathLike[str] | Mapping[str, str]
-"""A directory or URI, the address of a server, or the properties of `lanceyard.connect`."""
 
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 _NAME = re.compile(rf"(?:{_QUOTED.pattern})(?:\.(?:{_QUOTED.pattern}))*")
@@ -30,14 +26,14 @@ class Catalogs:
     """Where tables are whose name begins with no catalog."""
 
     @classmethod
-    def read(cls, catalog: Catalog | None, catalogs: Mapping[str, Catalog] | None) -> Self:
+    def read(cls, catalog: CatalogName | None, catalogs: Mapping[str, CatalogName] | None) -> Self:
         """The default catalog and those with a name. Raises `InvalidInputError` without any."""
         if catalog is None and not catalogs:
             raise errors.InvalidInputError(
                 "name the catalogs to search in: catalogs={'yard': './catalog'}"
             )
-        named = {name: properties(each) for name, each in (catalogs or {}).items()}
-        return cls(named, None if catalog is None else properties(catalog))
+        named = {name: properties_of(each) for name, each in (catalogs or {}).items()}
+        return cls(named, None if catalog is None else properties_of(catalog))
 
     def table(self, name: str) -> TableReference:
         """The table that a name means: ``yard.shop.fruits``, with backticks around odd names.
@@ -57,13 +53,6 @@ class Catalogs:
                 f"{name!r} is no table of a catalog that searches know: names begin with {known}"
             )
         return TableReference(table=tuple(read_name(table)), catalog=catalog)
-
-
-def properties(catalog: Catalog) -> dict[str, str]:
-    """A catalog as its properties."""
-    if isinstance(catalog, os.PathLike):
-        catalog = os.fspath(catalog)
-    return catalog_properties(catalog)
 
 
 def parts(name: str) -> list[str]:

@@ -18,8 +18,9 @@ from pyspark.sql.types import ArrayType, DataType, NumericType, StringType
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
 from lanceyard import errors
+from lanceyard.namespace import CatalogName
 from lanceyard.spark.scan import Scan
-from lanceyard.spark.search.catalogs import Catalog, Catalogs
+from lanceyard.spark.search.catalogs import Catalogs
 from lanceyard.spark.search.queries import (
     answer,
     check,
@@ -118,9 +119,9 @@ class Plan(AnalyzeResult):
 
 def register(
     spark: SparkSession,
-    catalog: Catalog | None = None,
+    catalog: CatalogName | None = None,
     *,
-    catalogs: Mapping[str, Catalog] | None = None,
+    catalogs: Mapping[str, CatalogName] | None = None,
 ) -> None:
     """Give a session the table functions ``vector_search``, ``text_search`` and ``hybrid_search``.
 

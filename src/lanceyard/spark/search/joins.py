@@ -14,9 +14,10 @@ from lance_namespace import QueryTableRequest
 from pyspark.sql.types import ArrayType, NumericType, StructField, StructType
 
 from lanceyard import errors
+from lanceyard.namespace import CatalogName, properties_of
 from lanceyard.spark.reference import TableReference
 from lanceyard.spark.scan import Scan
-from lanceyard.spark.search.catalogs import Catalog, parts, properties
+from lanceyard.spark.search.catalogs import parts
 from lanceyard.spark.search.queries import (
     K,
     answer,
@@ -46,7 +47,7 @@ def nearest_join(
     queries: DataFrame,
     table: str,
     *,
-    catalog: Catalog | None = None,
+    catalog: CatalogName | None = None,
     vector: str,
     on: str | None = None,
     k: int = K,
@@ -194,10 +195,10 @@ def _task(join: Join) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Record
     return nearest
 
 
-def _reference(table: str, catalog: Catalog | None) -> TableReference:
+def _reference(table: str, catalog: CatalogName | None) -> TableReference:
     if catalog is None:
         return TableReference.take({"path": table})
-    return TableReference(table=tuple(parts(table)), catalog=properties(catalog))
+    return TableReference(table=tuple(parts(table)), catalog=properties_of(catalog))
 
 
 def _check_queries(schema: StructType, vector: str) -> None:

@@ -20,8 +20,9 @@ from pathlib import Path
 import pyspark
 
 from lanceyard import errors
+from lanceyard.namespace import properties_of
 from lanceyard.spark.java import JavaError
-from lanceyard.spark.sql.catalogs import catalog_conf, catalog_properties, prepare
+from lanceyard.spark.sql.catalogs import catalog_conf, prepare
 from lanceyard.spark.sql.service import Service
 
 PYTHON = "PYSPARK_PYTHON"
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             name, separator, catalog = each.partition("=")
             if not separator:
                 parser.error(f"{each!r} is not NAME=CATALOG")
-            service = Service(catalog_properties(catalog))
+            service = Service(properties_of(catalog))
             settings |= catalog_conf(name, service.address, service.token)
     except (errors.LanceNamespaceError, JavaError) as refusal:
         sys.stderr.write(f"lanceyard: {refusal}\n")

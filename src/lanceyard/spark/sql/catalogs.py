@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 
 from pyspark.sql import SparkSession, is_remote
 
 from lanceyard import errors
+from lanceyard.namespace import CatalogName, properties_of
+from lanceyard.spark.search import register as register_searches
 from lanceyard.spark.sql.jar import jar
 
 CLASS = "io.lanceyard.spark.YardCatalog"
 PROPERTY = "spark.sql.catalog"
 JARS = "spark.jars"
-
-Catalog = str | Mapping[str, str]
-"""A directory or URI, the address of a server, or the properties of `lanceyard.connect`."""
-
-
-def catalog_properties(catalog: Catalog) -> dict[str, str]:
-    """The properties of a catalog as other processes of this machine understand them, too."""
-    if isinstance(catalog, str):
-        is_served = catalog.startswith(("http://", "https://"))
-        catalog = {"impl": "rest", "uri": catalog} if is_served else {"root": catalog}
-    found = {"impl": "dir", **catalog}
-    root = found.get("root")
-    if root is not None and "://" not in root:
-        found["root"] = os.path.abspath(root)
-    return found
 
 
 def catalog_conf(name: str, address: str, token: str) -> dict[str, str]:
@@ -44,7 +30,7 @@ def prepare(config: Mapping[str, str]) -> dict[str, str]:
     return {**config, JARS: ",".join([*known, str(jar())])}
 
 
-def attach(spark: SparkSession, catalogs: Mapping[str, Catalog]) -> SparkSession:
+def attach(spark: SparkSession, catalogs: Mapping[str, CatalogName]) -> SparkSession:
     """Give a session that runs catalogs, each with a service that ends with the session.
 
     A catalog that the session has already stays what it is, if it is the same.
@@ -58,7 +44,7 @@ def attach(spark: SparkSession, catalogs: Mapping[str, Catalog]) -> SparkSession
     """
     _load(spark)
     for name, catalog in catalogs.items():
-        properties = catalog_properties(catalog)
+        properties = properties_of(catalog)
         served = _SERVED.get((id(spark), name))
         if served is None or not served.is_for(spark):
             served = _Served(spark, properties)
@@ -70,6 +56,7 @@ def attach(spark: SparkSession, catalogs: Mapping[str, Catalog]) -> SparkSession
         for key, value in catalog_conf(name, *served.whereabouts).items():
             if spark.conf.get(key, None) != value:
                 spark.conf.set(key, value)
+    register_searches(spark, catalogs=_catalogs_of(spark))
     return spark
 
 
@@ -78,6 +65,12 @@ def detach(spark: SparkSession, name: str) -> None:
     served = _SERVED.pop((id(spark), name), None)
     if served is not None:
         served.stop()
+
+
+def _catalogs_of(spark: SparkSession) -> dict[str, CatalogName]:
+    """All catalogs that a session has, by name."""
+    mine = {key: each for key, each in _SERVED.items() if key[0] == id(spark)}
+    return {name: each.properties for (_, name), each in mine.items() if each.is_for(spark)}
 
 
 class _Served:

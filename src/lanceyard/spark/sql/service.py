@@ -30,6 +30,7 @@ from lanceyard.server.application import Application
 from lanceyard.server.connections import Connection
 from lanceyard.server.security.keys import digest, new_key
 from lanceyard.server.settings import Settings
+from lanceyard.spark.maintenance import procedures as _maintenance  # noqa: F401 - they register
 from lanceyard.spark.sql import columns, metadata, procedures
 from lanceyard.spark.sql.tables import Tables
 

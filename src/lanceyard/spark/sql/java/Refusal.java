@@ -2,8 +2,8 @@ package io.lanceyard.spark;
 
 import java.util.function.Supplier;
 
-/** What the server refuses to do, with the code that says why. */
-final class Refusal extends RuntimeException {
+/** What the server refuses to do, with the code that says why; PySpark shows just the text. */
+final class Refusal extends IllegalArgumentException {
   static final int NAMESPACE_NOT_FOUND = 1;
   static final int NAMESPACE_EXISTS = 2;
   static final int NAMESPACE_NOT_EMPTY = 3;

@@ -8,12 +8,14 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
 import org.apache.spark.sql.connector.catalog.procedures.BoundProcedure;
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter;
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 
 /** A procedure that the server describes and runs. */
@@ -81,13 +83,26 @@ final class YardProcedure implements UnboundProcedure, BoundProcedure {
   }
 
   private static JsonNode json(Object value, DataType type) {
+    if (value == null) {
+      return Server.JSON.nullNode();
+    }
     if (value instanceof ArrayData) {
       DataType element = ((ArrayType) type).elementType();
       ArrayNode items = Server.JSON.createArrayNode();
       for (Object item : ((ArrayData) value).toObjectArray(element)) {
-        items.add(item == null ? null : json(item, element));
+        items.add(json(item, element));
       }
       return items;
+    }
+    if (value instanceof MapData) {
+      MapType entries = (MapType) type;
+      Object[] keys = ((MapData) value).keyArray().toObjectArray(entries.keyType());
+      Object[] values = ((MapData) value).valueArray().toObjectArray(entries.valueType());
+      ObjectNode named = Server.object();
+      for (int i = 0; i < keys.length; i++) {
+        named.set(keys[i].toString(), json(values[i], entries.valueType()));
+      }
+      return named;
     }
     boolean isPlain = value instanceof Number || value instanceof Boolean;
     return Server.JSON.valueToTree(isPlain ? value : value.toString());
