@@ -7,7 +7,7 @@ WORKERS ?= 2
 
 SPARK_VERSIONS ?= 4.1.4 4.2.1
 
-.PHONY: help run test lint types unit spark deep bench interop ledger clean
+.PHONY: help run test lint types unit spark deep bench interop interop-lance-spark bench-lance-spark ledger clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,12 +44,25 @@ deep: $(READY) ## Run the long campaigns: random walks, kills, races
 bench: $(READY) ## Compare with the reference implementation and with Parquet, side by side
 	$(BIN)/python benchmarks/directory.py
 	$(BIN)/python benchmarks/spark.py
+	$(BIN)/python benchmarks/spark_sql.py
+	$(BIN)/python benchmarks/spark_maintenance.py
+	$(BIN)/python benchmarks/spark_search.py
 	$(BIN)/python benchmarks/operations.py
 	$(BIN)/python benchmarks/versions.py
 	$(BIN)/python benchmarks/rest.py
 	$(BIN)/python benchmarks/repair.py
 
-interop: $(SPARK_VERSIONS:%=interop-spark-%) ## Run the Spark tests on the other versions of Spark
+bench-lance-spark: $(READY) .venv-lance-spark ## Compare with Java's lance-spark, side by side
+	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python benchmarks/lance_spark.py
+
+interop: $(SPARK_VERSIONS:%=interop-spark-%) interop-lance-spark ## Run beside other versions and programs
+
+interop-lance-spark: $(READY) .venv-lance-spark ## Run Java's lance-spark through our server
+	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python -m pytest -q -m interop tests/interop
+
+.venv-lance-spark: # The Spark that it is made for; Spark itself fetches the jars
+	$(PYTHON) -m venv $@
+	$@/bin/pip install --quiet pyspark==3.5.9
 
 interop-spark-%: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-spark-$*
@@ -64,4 +77,4 @@ ledger: $(READY) ## Write down where the reference implementation deviates from 
 	$(BIN)/python -m tests.conformance.ledger
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .venv-spark-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark-* .venv-lance-spark demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -46,6 +46,8 @@ def _from_body(operation: Operation, body: bytes | None) -> dict[str, Any]:
         said = from_json(body)
     except ValueError as cause:
         raise errors.InvalidInputError(f"the body is no JSON: {cause}") from cause
+    if said is None:  # how older releases of Lance's own client say nothing
+        return {}
     if not isinstance(said, dict):
         raise errors.InvalidInputError("the body is no JSON object")
     if operation.body is Body.MAP:

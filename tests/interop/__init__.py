@@ -1,0 +1,1 @@
+"""Other programs for Lance tables, which do not come from PyPI: run by `make interop`."""
