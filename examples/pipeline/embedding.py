@@ -6,12 +6,10 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 DIMENSIONS = 512
 STEM = 5
@@ -41,13 +39,9 @@ def embed(text: str) -> Vector:
     return total / (float(np.linalg.norm(total)) or 1.0)
 
 
-def embed_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Add the column *embedding*, made of title and text; a task of Spark runs this."""
-    for batch in batches:
-        titles, texts = batch["title"].to_pylist(), batch["text"].to_pylist()
-        vectors = [embed(f"{title} {text}") for title, text in zip(titles, texts, strict=True)]
-        column = pa.array(vectors, pa.list_(pa.float32()))
-        yield batch.append_column("embedding", column)
+def embed_document(title: str, text: str) -> list[float]:
+    """The direction of a document, as Spark takes it."""
+    return [float(part) for part in embed(f"{title} {text}")]
 
 
 @cache

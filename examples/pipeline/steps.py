@@ -1,20 +1,12 @@
-"""The steps of the pipeline. Each does only what was not done before, and says so."""
+"""The steps: what the pipeline has done, and what follows it. Each does only what is new."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from functools import reduce
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from cleaning import clean
-from embedding import DIMENSIONS, embed, embed_batches
-from library import NAMESPACE, Library
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
-from pyspark.sql.types import ArrayType, FloatType, StructType
-
-from lanceyard.spark.ingestion import ingest
+from embedding import embed
+from library import Library
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -36,35 +28,33 @@ class Done(NamedTuple):
     skipped: str
 
 
-def load(library: Library, folder: str) -> Done:
-    """Read the files of a folder into *raw*, as they are."""
-    done = ingest(
-        library.spark, folder, f"{NAMESPACE}.raw", catalog=library.root, progress=lambda _: None
-    )
-    new = f"{_counted(done.rows, 'row')} of {_counted(done.files, 'file')}"
-    return Done("raw", new if done.files else NOTHING, _counted(done.skipped, "file"))
+class Extent(NamedTuple):
+    """How much there is in the tables of the pipeline."""
+
+    files: int
+    raw: int
+    cleaned: int
+    embedded: int
+
+    @classmethod
+    def of(cls, library: Library) -> Self:
+        """How much there is now."""
+        files = {row["file"] for row in library.rows("raw", "file")}
+        return cls(len(files), *map(library.count, ("raw", "cleaned", "embedded")))
 
 
-def refine(library: Library) -> Done:
-    """Stream what is new in *raw* into *cleaned*."""
-    before = library.count("cleaned")
-    read = library.follow("raw", "cleaned", clean)
-    kept = library.count("cleaned") - before
-    skipped = library.count("raw") - read
-    return Done("cleaned", f"{kept} of {read} rows" if read else NOTHING, _counted(skipped, "row"))
-
-
-def vectorize(library: Library) -> Done:
-    """Stream what is new in *cleaned* into *embedded*, with a vector for each row."""
-
-    def change(cleaned: DataFrame) -> DataFrame:
-        schema = StructType([*cleaned.schema]).add("embedding", ArrayType(FloatType()))
-        return cleaned.mapInArrow(embed_batches, schema)
-
-    size = {"embedding.arrow.fixed-size-list.size": str(DIMENSIONS)}
-    read = library.follow("cleaned", "embedded", change, **size)
-    skipped = library.count("cleaned") - read
-    return Done("embedded", _counted(read, "row"), _counted(skipped, "row"))
+def flow(before: Extent, after: Extent) -> list[Done]:
+    """What a run of the pipeline has done between two extents."""
+    new = Extent(*(now - then for now, then in zip(after, before, strict=True)))
+    files = f"{_counted(new.raw, 'row')} of {_counted(new.files, 'file')}"
+    cleaned = Done("cleaned", f"{new.cleaned} of {new.raw} rows", _counted(before.raw, "row"))
+    if new.cleaned > new.raw:  # an earlier run was killed after it had read them
+        cleaned = Done("cleaned", _counted(new.cleaned, "row"), _counted(before.cleaned, "row"))
+    return [
+        Done("raw", files if new.files else NOTHING, _counted(before.files, "file")),
+        cleaned if new.cleaned or new.raw else cleaned._replace(new=NOTHING),
+        Done("embedded", _counted(new.embedded, "row"), _counted(before.embedded, "row")),
+    ]
 
 
 def index(library: Library) -> Done:
@@ -89,30 +79,33 @@ def answer(library: Library, questions: Sequence[str]) -> Done:
     Each row tells the version of *embedded* that it was found in. If that is the latest one, and
     the questions are the same, there is nothing to search for.
     """
-    version = int(library.require("embedded").version)
-    if _answered(library) == {(question, version) for question in questions}:
+    dataset = library.require("embedded")
+    version = int(dataset.version)
+    known = library.rows("answers", "question", "version")
+    if {(row["question"], row["version"]) for row in known} == {(q, version) for q in questions}:
         return Done("answers", NOTHING, _counted(len(questions), "question"))
-    found = [
-        search(library, question, version=str(version)).select(
-            f.lit(question).alias("question"), "*", f.lit(version).alias("version")
-        )
+    answers = [
+        {"question": question, **found, "version": version}
         for question in questions
+        for found in search(dataset, question)
     ]
-    library.write("answers", reduce(DataFrame.union, found))
+    library.write("answers", answers)
     return Done("answers", _counted(len(questions), "question"), NOTHING)
 
 
-def search(library: Library, question: str, **options: str) -> DataFrame:
-    """The documents nearest to a question, with a score of at most 1."""
-    nearest = {
-        "column": "embedding",
-        "q": embed(question).tolist(),
-        "k": ANSWERS,
-        "metric": METRIC,
-        "nprobes": PARTITIONS,
-    }
-    found = library.read("embedded", nearest=json.dumps(nearest), **options)
-    return found.selectExpr("1 - _distance as score", "id", "topic", "title")
+def search(embedded: LanceDataset, question: str) -> list[dict[str, Any]]:
+    """The documents nearest to a question, the best first, with a score of at most 1."""
+    found = embedded.to_table(
+        ["id", "topic", "title", "_distance"],
+        nearest={
+            "column": "embedding",
+            "q": embed(question),
+            "k": ANSWERS,
+            "metric": METRIC,
+            "nprobes": PARTITIONS,
+        },
+    ).to_pylist()
+    return [{"score": 1 - row.pop("_distance"), **row} for row in found]
 
 
 def _create_index(dataset: LanceDataset, column: str) -> None:
@@ -122,13 +115,6 @@ def _create_index(dataset: LanceDataset, column: str) -> None:
         dataset.create_index(
             column, "IVF_FLAT", name=column, metric=METRIC, num_partitions=PARTITIONS
         )
-
-
-def _answered(library: Library) -> set[tuple[str, int]]:
-    """The questions that have answers, and the version in which they were found."""
-    answers = library.find("answers")
-    rows = [] if answers is None else answers.to_table(["question", "version"]).to_pylist()
-    return {(row["question"], row["version"]) for row in rows}
 
 
 def _counted(number: int, noun: str) -> str:

@@ -12,18 +12,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pyspark
 
 from lanceyard import errors
-from lanceyard.namespace import properties_of
 from lanceyard.spark.java import JavaError
-from lanceyard.spark.sql.catalogs import catalog_conf, prepare
-from lanceyard.spark.sql.service import Service
+from lanceyard.spark.sql import pipelines
+from lanceyard.spark.sql.properties import properties_file, serve
 
 PYTHON = "PYSPARK_PYTHON"
 
@@ -33,21 +30,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, program = _split(list(sys.argv[1:] if arguments is None else arguments))
     parser = argparse.ArgumentParser(prog="python -m lanceyard.spark.sql", description=__doc__)
     parser.add_argument("catalogs", nargs="+", metavar="NAME=CATALOG", help="yard=./catalog")
-    catalogs = parser.parse_args(given).catalogs
+    catalogs = {}
+    for each in parser.parse_args(given).catalogs:
+        name, separator, catalog = each.partition("=")
+        if not separator:
+            parser.error(f"{each!r} is not NAME=CATALOG")
+        catalogs[name] = catalog
     try:
-        settings = prepare({})
-        for each in catalogs:
-            name, separator, catalog = each.partition("=")
-            if not separator:
-                parser.error(f"{each!r} is not NAME=CATALOG")
-            service = Service(properties_of(catalog))
-            settings |= catalog_conf(name, service.address, service.token)
+        if program and os.path.basename(program[0]) == pipelines.PROGRAM:
+            return pipelines.run(catalogs, program[1:])
+        settings = serve(catalogs)
     except (errors.LanceNamespaceError, JavaError) as refusal:
         sys.stderr.write(f"lanceyard: {refusal}\n")
         return 2
-    if program:
-        return _run(program, settings)
-    sys.stdout.write(f"--properties-file {_written(settings)}\n")
+    with properties_file(settings) as file:
+        return _run(program, file) if program else _wait(file)
+
+
+def _wait(file: str) -> int:
+    """Tell what Spark's programs need, and serve until stopped."""
+    sys.stdout.write(f"--properties-file {file}\n")
     sys.stdout.flush()
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -63,27 +65,15 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:at], arguments[at + 1 :]
 
 
-def _run(program: Sequence[str], settings: Mapping[str, str]) -> int:
+def _run(program: Sequence[str], file: str) -> int:
     """Run one of Spark's programs, whose Python is this one unless the environment says so."""
     inside = os.path.join(os.path.dirname(pyspark.__file__), "bin", program[0])
     command = shutil.which(program[0]) or inside
     environment = {PYTHON: sys.executable, **os.environ}
-    file = _written(settings)
-    try:
-        done = subprocess.run(  # noqa: S603 - what the user has asked for
-            [command, "--properties-file", file, *program[1:]], env=environment, check=False
-        )
-    finally:
-        os.unlink(file)
+    done = subprocess.run(  # noqa: S603 - what the user has asked for
+        [command, "--properties-file", file, *program[1:]], env=environment, check=False
+    )
     return done.returncode
-
-
-def _written(settings: Mapping[str, str]) -> str:
-    """A file of properties that only this user can read: it has the token."""
-    handle, name = tempfile.mkstemp(prefix="lanceyard-", suffix=".conf")
-    with os.fdopen(handle, "w") as file:
-        file.writelines(f"{key}={value}\n" for key, value in settings.items())
-    return str(Path(name))
 
 
 if __name__ == "__main__":

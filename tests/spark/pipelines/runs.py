@@ -1,0 +1,68 @@
+"""Runs of pipelines in one process, because its JVM is warm after the first one.
+
+``python -m tests.spark.pipelines.runs HOME`` brings the example up to date, does it once more with
+one more file, and runs the laboratory; with ``again`` each of them once more, with nothing new.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lanceyard
+from lanceyard.errors import InvalidInputError
+from lanceyard.spark.sql.pipelines import Pipelines
+from tests.spark.pipelines.laboratory import Laboratory
+
+PIPELINE = Path(__file__).parents[3] / "examples" / "pipeline"
+QUESTION = "What do lighthouses warn of?"
+NEXT = "NEXT\n"
+
+
+def main(home: str, *again: str) -> None:
+    example = _example()
+    root, data = f"{home}/catalog", f"{home}/data"
+    laboratory = Laboratory(Path(home))
+    laboratory.feed(2)
+    example.CONFIG |= laboratory.config
+    with lanceyard.open(root) as yard, example.start(root, data) as pipelines:
+        library = example.Library(yard)
+
+        def work() -> None:
+            example.run(library, pipelines, root, data)
+            example.show(library, QUESTION)
+            print(NEXT, end="", flush=True)
+
+        _check_that_there_is_no_second(root)
+        work()
+        shutil.copy(f"{home}/later.jsonl", f"{data}/documents")
+        work()
+        laboratory.run(pipelines)
+        for _ in again:
+            work()
+            laboratory.run(pipelines)
+
+
+def _check_that_there_is_no_second(root: str) -> None:
+    with pytest.raises(InvalidInputError, match="process of their own"):
+        Pipelines({"yard": root})
+
+
+def _example() -> Any:
+    """The main program of the example, as a module."""
+    sys.path.insert(0, str(PIPELINE))
+    spec = importlib.util.spec_from_file_location("example", PIPELINE / "__main__.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
