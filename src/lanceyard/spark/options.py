@@ -43,10 +43,6 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in _names(text))
-
-
 def _object(text: str) -> dict[str, Any]:
     found = json.loads(text)
     if not isinstance(found, dict):
@@ -92,8 +88,6 @@ class Options:
     """Read only rows for which this SQL condition of Lance holds."""
     filter_columns: tuple[str, ...] | None = _option(_names)
     """The columns of that condition: if all have indexes, these tell what to read."""
-    fragments: tuple[int, ...] | None = _option(_numbers)
-    """Read only these fragments."""
     first: int | None = _option(_positive)
     """Read so many rows at least, if there are, and no more than that in each task."""
     nearest: dict[str, Any] | None = _option(_object)  # noqa: RUF009
@@ -118,8 +112,8 @@ class Options:
     max_bytes_per_file: int | None = _option(_positive)
     enable_stable_row_ids: bool = _option(_flag, default=False)
 
-    replace_fragments: str | None = _option(str)
-    """What is written takes the place of these fragments of `version`; ``*`` for all."""
+    delta: bool = _option(_flag, default=False)
+    """What is written are changes to rows of `version`, as the SQL catalog sends them."""
     write_id: str | None = _option(str)
     """The id that the commit of a batch write carries, to find out later whether it landed."""
     query_id: str | None = _option(str)

@@ -99,8 +99,6 @@ class LanceReader(DataSourceReader):
         options = self._scan.options
         found = self._found_by_index()
         found = planning.extents(self._scan.dataset) if found is None else found
-        if options.fragments is not None:
-            found = [each for each in found if each.fragment in options.fragments]
         if options.first is not None and not (self._predicates or options.filter):
             before = accumulate((each.rows for each in found), initial=0)
             found = [

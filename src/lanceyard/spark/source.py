@@ -42,10 +42,10 @@ class LanceSource(DataSource):
         from lanceyard.spark.writer import LanceWriter
 
         options = self._options()
-        if options.replace_fragments is not None:
-            from lanceyard.spark.sql.rewriting import FragmentWriter
+        if options.delta:
+            from lanceyard.spark.sql.deltas import DeltaWriter
 
-            return FragmentWriter(schema, options)
+            return DeltaWriter(schema, options)
         return LanceWriter(schema, options, overwrite=overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802

@@ -1,4 +1,4 @@
-"""UPDATE, MERGE and DELETE: which fragments they rewrite, and what others do meanwhile."""
+"""UPDATE, MERGE and DELETE: which rows they touch, and what others do meanwhile."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tests.spark.sql.conftest import Sql
 FOUR = "SELECT /*+ REPARTITION_BY_RANGE(4, id) */ id, id % 7 n, 'x' s FROM range(400)"
 
 
-def fragments(sql: Sql) -> set[int]:
-    return set(sql.column("SELECT fragment FROM yard.a.t.fragments"))
+def fragments(sql: Sql) -> list[tuple[int, int]]:
+    """The rows that fragments hold, and those that were deleted in them."""
+    return sql("SELECT rows, deleted_rows FROM yard.a.t.fragments ORDER BY fragment")
 
 
 @pytest.fixture
@@ -25,26 +26,30 @@ def table(sql: Sql) -> Sql:
     return sql
 
 
+MERGE = "MERGE INTO yard.a.t t USING (SELECT 3L id) u ON t.id = u.id WHEN MATCHED THEN"
+
+
 @pytest.mark.parametrize(
-    "statement",
+    ("statement", "first", "new"),
     [
-        "UPDATE yard.a.t SET s = 'y' WHERE id = 7",
-        "DELETE FROM yard.a.t WHERE id IN (SELECT min(id) FROM yard.a.t)",
-        "DELETE FROM yard.a.t WHERE id < 100 AND length(s) = 1",
-        "MERGE INTO yard.a.t t USING (SELECT 3L id) u ON t.id = u.id WHEN MATCHED THEN DELETE",
+        ("UPDATE yard.a.t SET s = 'y' WHERE id = 7", [(99, 1)], [(1, 0)]),
+        ("DELETE FROM yard.a.t WHERE id IN (SELECT min(id) FROM yard.a.t)", [(99, 1)], []),
+        ("DELETE FROM yard.a.t WHERE id < 20 AND length(s) = 1", [(80, 20)], []),
+        ("DELETE FROM yard.a.t WHERE id < 100 AND length(s) = 1", [], []),
+        ("DELETE FROM yard.a.t WHERE id = 7 OR (n = 3 AND s <> 'x')", [(99, 1)], []),
+        (f"{MERGE} DELETE", [(99, 1)], []),
+        (f"{MERGE} UPDATE SET n = 100", [(99, 1)], [(1, 0)]),
     ],
 )
-def test_only_fragments_that_hold_a_match_are_rewritten(table: Sql, statement: str):
-    before = fragments(table)
+def test_only_rows_that_match_are_written(table: Sql, statement: str, first: list, new: list):
     table(statement)
-    assert len(before & fragments(table)) == 3
+    assert fragments(table) == [*first, *[(100, 0)] * 3, *new]
 
 
-def test_a_condition_that_lance_understands_rewrites_nothing(table: Sql):
-    before = fragments(table)
-    table("DELETE FROM yard.a.t WHERE id = 7 OR (n = 3 AND s <> 'x')")
-    assert fragments(table) == before
-    assert table.one("SELECT count(*) FROM yard.a.t") == 399
+def test_rows_are_deleted_again_and_again(table: Sql):
+    for number in range(3):
+        table(f"DELETE FROM yard.a.t WHERE id % 100 = {number} AND length(s) = 1")
+    assert fragments(table) == [(97, 3)] * 4
 
 
 def test_nothing_matched_is_no_new_version(table: Sql):
@@ -169,7 +174,7 @@ def test_tables_with_stable_row_ids_are_changed_too(sql: Sql):
     ]
 
 
-def test_an_index_still_finds_rows_that_were_rewritten(table: Sql):
+def test_an_index_still_finds_rows_that_were_changed(table: Sql):
     table.yard.table("a.t").to_lance().create_scalar_index("id", "BTREE")
     table("UPDATE yard.a.t SET id = id + 1000 WHERE id = 7 OR length(s) = 9")
     assert table("SELECT id, s FROM yard.a.t WHERE id IN (7, 8, 1007) ORDER BY id") == [

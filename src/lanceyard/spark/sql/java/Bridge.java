@@ -3,11 +3,16 @@ package io.lanceyard.spark;
 import java.io.IOException;
 import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
+import org.apache.spark.sql.connector.write.DeltaBatchWrite;
+import org.apache.spark.sql.connector.write.DeltaWriter;
+import org.apache.spark.sql.connector.write.DeltaWriterFactory;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.execution.ExternalAppendOnlyUnsafeRowArray;
@@ -17,7 +22,7 @@ import org.apache.spark.sql.types.StructType;
  * Lets rows that come one by one reach a Python writer, which only takes all of them at once:
  * Spark's own class drops a single row without a word.
  */
-final class Bridge implements BatchWrite {
+final class Bridge implements DeltaBatchWrite {
   private static final int ROWS_ON_HEAP = 4096;
   private static final long BYTES_ON_HEAP = 16L << 20;
 
@@ -29,7 +34,7 @@ final class Bridge implements BatchWrite {
   }
 
   @Override
-  public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
+  public DeltaWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
     python = asked.inPython();
     return new Factory(
         python.createBatchWriterFactory(info), asked.schema(), asked.rowsPerSpill());
@@ -42,7 +47,6 @@ final class Bridge implements BatchWrite {
 
   @Override
   public void commit(WriterCommitMessage[] messages) {
-    asked.check();
     python.commit(messages);
     asked.landed();
   }
@@ -54,7 +58,7 @@ final class Bridge implements BatchWrite {
     }
   }
 
-  private static final class Factory implements DataWriterFactory {
+  private static final class Factory implements DeltaWriterFactory {
     private final DataWriterFactory python;
     private final StructType schema;
     private final int rowsPerSpill;
@@ -66,21 +70,25 @@ final class Bridge implements BatchWrite {
     }
 
     @Override
-    public DataWriter<InternalRow> createWriter(int partition, long task) {
+    public DeltaWriter<InternalRow> createWriter(int partition, long task) {
       return new Writer(python.createWriter(partition, task), schema, rowsPerSpill);
     }
   }
 
   /** Rows that come one by one wait, on disk if there are many, until there are no more. */
-  private static final class Writer implements DataWriter<InternalRow> {
+  private static final class Writer implements DeltaWriter<InternalRow> {
     private final DataWriter<InternalRow> python;
     private final UnsafeProjection flat;
     private final ExternalAppendOnlyUnsafeRowArray waiting;
+    private final GenericInternalRow where = new GenericInternalRow(2);
+    private final GenericInternalRow nothing;
+    private final JoinedRow change = new JoinedRow();
     private boolean isWritten;
 
     Writer(DataWriter<InternalRow> python, StructType schema, int rowsPerSpill) {
       this.python = python;
       flat = UnsafeProjection.create(schema);
+      nothing = new GenericInternalRow(Math.max(0, schema.length() - where.numFields()));
       // Beyond that rows are where Spark's memory manager can have them spilled. Each spill is a
       // file that is read with a buffer of its own, so there should not be many.
       waiting = new ExternalAppendOnlyUnsafeRowArray(
@@ -95,6 +103,28 @@ final class Bridge implements BatchWrite {
     @Override
     public void write(InternalRow metadata, InternalRow row) {
       write(row);
+    }
+
+    @Override
+    public void delete(InternalRow metadata, InternalRow id) {
+      write(change(id.getLong(0), false, nothing));
+    }
+
+    @Override
+    public void update(InternalRow metadata, InternalRow id, InternalRow row) {
+      write(change(id.getLong(0), true, row));
+    }
+
+    @Override
+    public void insert(InternalRow row) {
+      write(change(null, true, row));
+    }
+
+    /** A row of {@link Delta#schema}. */
+    private InternalRow change(Long address, boolean isKept, InternalRow row) {
+      where.update(0, address);
+      where.update(1, isKept);
+      return change.apply(where, row);
     }
 
     @Override

@@ -29,7 +29,7 @@ final class YardScanBuilder
   private static final Set<String> OTHER_VERSIONS =
       Set.of("version", "tag", "branch", "timestamp");
   private static final Set<String> CHANGES_ROWS =
-      Set.of("nearest", "full_text_query", "limit", "filter", "fragments", "first", "columns");
+      Set.of("nearest", "full_text_query", "limit", "filter", "first", "columns");
 
   private final YardTable table;
   private final Map<String, String> asked;

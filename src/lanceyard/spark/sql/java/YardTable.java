@@ -34,7 +34,7 @@ class YardTable
   static final String FRAGMENT = "_fragment";
   private static final StructType HIDDEN = new StructType()
       .add("_rowid", DataTypes.LongType)
-      .add("_rowaddr", DataTypes.LongType)
+      .add(Delta.ADDRESS, DataTypes.LongType, false)
       .add(FRAGMENT, DataTypes.LongType);
 
   final YardCatalog catalog;
@@ -107,7 +107,7 @@ class YardTable
 
   @Override
   public RowLevelOperationBuilder newRowLevelOperationBuilder(RowLevelOperationInfo info) {
-    return () -> new Rewrite(this, info.command());
+    return () -> new Delta(this, info.command());
   }
 
   @Override
@@ -170,6 +170,11 @@ class YardTable
     @Override
     public DataType dataType() {
       return field.dataType();
+    }
+
+    @Override
+    public boolean isNullable() {
+      return field.nullable();
     }
   }
 }

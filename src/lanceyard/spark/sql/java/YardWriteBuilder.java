@@ -3,9 +3,11 @@ package io.lanceyard.spark;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.connector.write.BatchWrite;
+import org.apache.spark.sql.connector.write.DeltaBatchWrite;
+import org.apache.spark.sql.connector.write.DeltaWrite;
+import org.apache.spark.sql.connector.write.DeltaWriteBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.SupportsTruncate;
-import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonBatchWrite;
@@ -14,7 +16,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** A write, which the Python data source carries out. */
-class YardWriteBuilder implements SupportsTruncate {
+class YardWriteBuilder implements SupportsTruncate, DeltaWriteBuilder {
   private final YardCatalog catalog;
   private final StructType schema;
   private final Map<String, String> options;
@@ -30,14 +32,6 @@ class YardWriteBuilder implements SupportsTruncate {
     this.asked = asked;
   }
 
-  /** Options that are only known when tasks are about to start. */
-  Map<String, String> latest() {
-    return Map.of();
-  }
-
-  /** Refuses to commit what does not fit together. */
-  void check() {}
-
   /** What is done once the rows are committed. */
   void landed() {}
 
@@ -48,15 +42,15 @@ class YardWriteBuilder implements SupportsTruncate {
   }
 
   @Override
-  public Write build() {
-    return new Write() {
+  public DeltaWrite build() {
+    return new DeltaWrite() {
       @Override
       public String description() {
         return "lanceyard";
       }
 
       @Override
-      public BatchWrite toBatch() {
+      public DeltaBatchWrite toBatch() {
         return new Bridge(YardWriteBuilder.this);
       }
 
@@ -84,7 +78,6 @@ class YardWriteBuilder implements SupportsTruncate {
   private LogicalWriteInfo info(StructType rows) {
     Map<String, String> all = new HashMap<>(options);
     all.putAll(asked.options().asCaseSensitiveMap());
-    all.putAll(latest());
     CaseInsensitiveStringMap merged = new CaseInsensitiveStringMap(all);
     return new LogicalWriteInfo() {
       @Override
