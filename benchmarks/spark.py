@@ -14,7 +14,7 @@ import pickle
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -282,7 +282,7 @@ def markdown(
         "# Spark data source against Parquet" + (" (quick)" if quick else ""),
         versions(),
         explanation,
-        grid(["", "ratio", "Parquet", "Lanceyard"], [line(case) for case in cases]),
+        grid(["", "ratio", "Parquet", "Lanceyard"], [line(case, TARGETS) for case in cases]),
         "## Planning on the driver",
         grid(
             ["", "tasks", "ms", "largest task, bytes"],
@@ -295,8 +295,8 @@ def markdown(
     return "\n\n".join(parts) + "\n"
 
 
-def line(case: Case) -> list[str]:
-    wanted = TARGETS.get(case.label)
+def line(case: Case, targets: Mapping[str, float]) -> list[str]:
+    wanted = targets.get(case.label)
     ratio = f"{number(case.ratio)}x" if case.ratio >= 0.995 else f"{case.ratio:.2f}x"
     if wanted is not None:
         ratio += f" {'✓' if case.ratio >= wanted else '✗'} (≥ {wanted:g})"

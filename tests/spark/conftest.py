@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -10,10 +13,25 @@ from pyspark.sql import SparkSession
 from lanceyard.spark.sessions import session
 from tests.spark.clusters import Cluster, standalone_cluster
 
+DEEP_KILLS = 20
+
+
+def repeatedly() -> list[Any]:
+    """Once, and many times in a deep run."""
+    return [0, *(pytest.param(n, marks=pytest.mark.deep) for n in range(1, DEEP_KILLS + 1))]
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let PySpark have its doubts about pandas 3, which nothing here depends on."""
     config.addinivalue_line("filterwarnings", "ignore:PySpark does not yet fully support pandas")
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    """What decides at random; ``KILLS_SEED`` repeats what a failure shows."""
+    seed = int(os.environ.get("KILLS_SEED") or random.SystemRandom().randrange(2**32))
+    print(f"KILLS_SEED={seed}")
+    return random.Random(seed)
 
 
 @pytest.fixture(scope="session")

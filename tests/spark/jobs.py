@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from lanceyard.spark import maintenance
 from lanceyard.spark.sessions import ExecutorError, session
+from tests.spark.sql.jobs import change
 
 LEAN = {
     "spark.sql.adaptive.enabled": "false",
@@ -48,6 +49,7 @@ def tables(spark: SparkSession, root: str) -> None:
     even = spark.read.format("lance").option("catalog.root", root).option("table", "even").load()
     print("streamed", even.count(), even.agg({"id": "sum"}).collect()[0][0])
     maintained(spark, root)
+    change(spark, f"{root}-sql")
 
 
 def maintained(spark: SparkSession, root: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.spark.clusters import Cluster, connect_server, run_job
+from tests.spark.sql.jobs import ROWS
 
 
 @pytest.fixture
@@ -25,6 +26,7 @@ WORK = [
     "nearest 42",
     f"streamed 500 {sum(range(0, 1000, 2))}",
     "maintained became 1 1000",
+    *ROWS,
 ]
 
 

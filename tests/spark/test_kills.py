@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -16,6 +14,7 @@ import pytest
 
 import lanceyard
 from lanceyard.spark.options import Options
+from tests.spark.conftest import DEEP_KILLS, repeatedly
 from tests.spark.victims import (
     FILES,
     PATIENCE,
@@ -28,25 +27,11 @@ from tests.spark.victims import (
     write,
 )
 
-DEEP_KILLS = 20
 AFTERMATH = 0.3
 """Seconds: how long a victim may live on after it has come as far as it was to come."""
 BATCHES = 3
 FIRST = 2
 """The version on which the first batch lands: the table was made, and the query noted."""
-
-
-def repeatedly():
-    """Once, and many times in a deep run."""
-    return [0, *(pytest.param(n, marks=pytest.mark.deep) for n in range(1, DEEP_KILLS + 1))]
-
-
-@pytest.fixture
-def chance():
-    """What decides at random; ``KILLS_SEED`` repeats what a failure shows."""
-    seed = int(os.environ.get("KILLS_SEED") or random.SystemRandom().randrange(2**32))
-    print(f"KILLS_SEED={seed}")
-    return random.Random(seed)
 
 
 @pytest.fixture

@@ -501,6 +501,20 @@ def test_identical_columns_and_the_values_of_vectors_are_not_copied() -> None:
         assert values.address == batch.column("v").values.buffers()[1].address
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_decimals_that_spark_has_sent_wherever_can_be_written(tmp_path: Path, nested: bool) -> None:
+    numbers = [Decimal("1.50"), None, Decimal("-2.25")]
+    decimals = pa.array(numbers, pa.decimal128(15, 2))
+    valid, values = decimals.buffers()
+    apart = pa.py_buffer(bytes(8) + values.to_pybytes()).slice(8)
+    decimals = pa.Array.from_buffers(decimals.type, 3, [valid, apart])
+    array = pa.ListArray.from_arrays([0, 2, 3], decimals) if nested else decimals
+    batch = pa.record_batch({"c": array})
+    moved = ToLance(batch.schema, batch.schema)(batch)
+    lance.write_dataset(pa.table([moved["c"]], schema=batch.schema), tmp_path / "t")
+    assert lance.dataset(tmp_path / "t").to_table()["c"].to_pylist() == array.to_pylist()
+
+
 def test_columns_come_in_the_order_asked_for_and_others_are_left_out() -> None:
     batch = pa.record_batch({"a": [1], "b": ["x"], "c": [2.5]})
     assert ToSpark(batch.schema, columns(c="double", a="long"))(batch).to_pylist() == [

@@ -268,8 +268,10 @@ def read_stream(identifier: Identifier, body: Any) -> pa.RecordBatchReader:
     """
     import pyarrow as pa
 
+    # Lance cannot read a decimal that is not aligned to 16 bytes; streams align to 8.
+    options = pa.ipc.IpcReadOptions(ensure_alignment=pa.ipc.Alignment.At64Byte)
     try:
-        stream = pa.ipc.open_stream(_file(body))
+        stream = pa.ipc.open_stream(_file(body), options=options)
     except (pa.ArrowInvalid, OSError, TypeError) as cause:
         raise errors.InvalidInputError(
             f"the data for table {identifier} is not an Arrow IPC stream: {cause}"

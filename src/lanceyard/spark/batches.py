@@ -30,6 +30,8 @@ IN_UTC: dict[str, Any] = (
 Convert = Callable[[pa.Array], pa.Array]
 
 _NANOSECONDS = pa.time64("ns")
+_ALIGNMENT = 16
+"""Of decimals, in bytes."""
 
 
 def extension(field: pa.Field) -> str | None:
@@ -149,13 +151,18 @@ def _converter(path: str, source: pa.Field, target: pa.Field) -> Convert | None:
 
 
 def _identical(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether all values pass untouched: Spark holds a time as nanoseconds, but no such time."""
-    return bool(source.equals(target, check_metadata=True)) and not _has_nanoseconds(source)
+    """Whether all values pass untouched."""
+    return bool(source.equals(target, check_metadata=True)) and not _is_looked_at(source)
 
 
-def _has_nanoseconds(arrow: pa.DataType) -> bool:
+def _is_looked_at(arrow: pa.DataType) -> bool:
+    """Whether values may not pass: Spark holds a time as nanoseconds, but no such time.
+
+    And decimals may lie in memory where Lance cannot read them.
+    """
     children = (arrow.field(i).type for i in range(arrow.num_fields))
-    return arrow == _NANOSECONDS or any(_has_nanoseconds(child) for child in children)
+    is_so = arrow == _NANOSECONDS or pa.types.is_decimal(arrow)
+    return is_so or any(_is_looked_at(child) for child in children)
 
 
 def _decoded(field: pa.Field) -> tuple[pa.DataType, Convert | None]:
@@ -354,11 +361,25 @@ def _leaves(path: str, source: pa.DataType, target: pa.DataType) -> Convert:
         raise _inconvertible(path, source, target)
     if target == _NANOSECONDS:
         return lambda array: array.cast(pa.time64("us")).cast(target)
+    if source == target:
+        return _aligned
     if kind is pa.types.is_floating and source.bit_width > target.bit_width:
         if source != pa.float32():
             raise _inconvertible(path, source, target)
         return lambda array: _all_finite(path, array, array.cast(target))
     return lambda array: array.cast(target)
+
+
+def _aligned(array: pa.Array) -> pa.Array:
+    """The same decimals where a processor may read them at once: Spark sends them 8 bytes apart."""
+    valid, values = array.buffers()
+    if values is None or values.address % _ALIGNMENT == 0:
+        return array
+    copy = pa.allocate_buffer(values.size)
+    memoryview(copy).cast("B")[:] = memoryview(values).cast("B")
+    return pa.Array.from_buffers(
+        array.type, len(array), [valid, copy], array.null_count, array.offset
+    )
 
 
 def _kind(arrow: pa.DataType) -> Callable[[pa.DataType], bool] | None:

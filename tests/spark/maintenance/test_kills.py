@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -15,25 +14,12 @@ from py4j.protocol import Py4JJavaError
 from lanceyard.spark.maintenance import silent, sweep
 from lanceyard.spark.maintenance.scope import Scope
 from lanceyard.spark.maintenance.work import carry_out
+from tests.spark.conftest import DEEP_KILLS, repeatedly
 from tests.spark.maintenance.conftest import ROWS
 from tests.spark.maintenance.victims import MODULE, deadly, works
 from tests.spark.victims import kill, victim
 
-DEEP_KILLS = 20
 OPERATIONS = ["compact", "index", "backfill"]
-
-
-def repeatedly():
-    """Once, and many times in a deep run."""
-    return [0, *(pytest.param(n, marks=pytest.mark.deep) for n in range(1, DEEP_KILLS + 1))]
-
-
-@pytest.fixture
-def chance():
-    """What decides at random; ``KILLS_SEED`` repeats what a failure shows."""
-    seed = int(os.environ.get("KILLS_SEED") or random.SystemRandom().randrange(2**32))
-    print(f"KILLS_SEED={seed}")
-    return random.Random(seed)
 
 
 def check(table, operation, fragments):

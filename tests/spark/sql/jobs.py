@@ -1,8 +1,8 @@
-"""A job with a catalog, in a process of its own: ``python -m tests.spark.sql.jobs WHERE ROOT``."""
+"""A job with a catalog, for sessions of all kinds and for the command line."""
 
 from __future__ import annotations
 
-import sys
+from pyspark.sql import SparkSession
 
 from lanceyard.spark.sessions import session
 
@@ -17,25 +17,14 @@ STATEMENTS = (
     MERGE,
 )
 RESULT = "SELECT s, count(*) n, sum(id) total FROM yard.a.t GROUP BY s ORDER BY s"
-LEAN = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-}
+ROWS = ["x\t97\t4750", "y\t1\t3", "z\t2\t201"]
+"""What is printed for the result."""
 
 
-def main(where: str, root: str) -> None:
-    """Create, change and read a table of a catalog, on a cluster or by Connect."""
-    kind = "remote" if where.startswith("sc://") else "master"
-    config = LEAN if kind == "master" else {}
-    spark = session("catalogs", **{kind: where}, config=config, catalogs={"yard": root})
+def change(spark: SparkSession, root: str) -> None:
+    """Create, change and read a table of a catalog that the session does not have yet."""
+    assert session(catalogs={"yard": root}) is spark
     for statement in STATEMENTS:
         spark.sql(statement).collect()
     for row in spark.sql(RESULT).collect():
         print(*row, sep="\t")
-    spark.stop()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

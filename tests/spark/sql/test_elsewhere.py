@@ -1,4 +1,7 @@
-"""Catalogs where Spark is not this process: clusters, Connect, the command line."""
+"""Catalogs where Spark has no Python: the command line.
+
+Those of clusters and of Connect are in `tests.spark.test_clusters`, which has both.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,21 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.spark.clusters import PATIENCE, REPOSITORY, Cluster, connect_server, environment
-from tests.spark.sql.jobs import LEAN, RESULT, STATEMENTS
+from tests.spark.clusters import PATIENCE, REPOSITORY, environment
+from tests.spark.jobs import LEAN
+from tests.spark.sql.jobs import RESULT, ROWS, STATEMENTS
 
-ROWS = ["x\t97\t4750", "y\t1\t3", "z\t2\t201"]
 
-
-def run(home: Path, *command: str) -> list[str]:
-    """What a Python module prints in a process of its own."""
+def test_catalogs_are_used_by_the_command_line(tmp_path: Path):
+    conf = [text for item in LEAN.items() for text in ("--conf", "=".join(item))]
+    # Without a metastore, which takes longer to start than all the rest.
+    conf += ["--conf", "spark.sql.catalogImplementation=in-memory"]
+    script = "; ".join((*STATEMENTS, RESULT))
+    served = ("lanceyard.spark.sql", f"yard={tmp_path / 'yard'}", "--")
     done = subprocess.run(
-        [sys.executable, "-m", *command],
-        cwd=REPOSITORY,
-        env=environment(home),
+        [sys.executable, "-m", *served, "spark-sql", "--master", "local[2]", *conf, "-e", script],
+        cwd=tmp_path,
+        env=environment(tmp_path) | {"PYTHONPATH": str(REPOSITORY)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -25,22 +31,4 @@ def run(home: Path, *command: str) -> list[str]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
-def test_executors_of_a_cluster_need_no_catalog_of_their_own(cluster: Cluster, tmp_path: Path):
-    root = str(tmp_path / "yard")
-    assert run(tmp_path, "tests.spark.sql.jobs", cluster.url, root) == ROWS
-
-
-def test_catalogs_are_used_through_connect(tmp_path: Path):
-    with connect_server() as url:
-        assert run(tmp_path, "tests.spark.sql.jobs", url, str(tmp_path / "yard")) == ROWS
-
-
-def test_catalogs_are_used_by_the_command_line(tmp_path: Path):
-    conf = [text for item in LEAN.items() for text in ("--conf", "=".join(item))]
-    script = "; ".join((*STATEMENTS, RESULT))
-    served = ("lanceyard.spark.sql", f"yard={tmp_path / 'yard'}", "--")
-    printed = run(tmp_path, *served, "spark-sql", "--master", "local[2]", *conf, "-e", script)
-    assert printed == ROWS
+    assert done.stdout.splitlines() == ROWS

@@ -38,7 +38,7 @@ class YardScan implements SupportsReportStatistics {
 
   @Override
   public Batch toBatch() {
-    return inPython(Map.of()).toBatch();
+    return Columns.of(inPython(Map.of()).toBatch());
   }
 
   @Override
