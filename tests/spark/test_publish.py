@@ -140,3 +140,20 @@ def test_a_driver_that_is_killed_publishes_nothing(root):
         assert not yard.repair().findings
         yard.table("shop.orders").append({"id": [1]})
     assert contents(root) == {"orders": [0, 1]}
+
+
+def test_what_somebody_else_has_cancelled_is_not_taken_for_published(spark, root):
+    publication = publish(spark, catalog=root)
+    publication.write(spark.range(1), "shop.new")
+    lanceyard.open(root).transaction(publication.id).abort()
+    with pytest.raises(errors.LanceNamespaceError), publication:
+        pass
+    assert contents(root) == {"orders": [0]}
+
+
+def test_reading_a_table_that_is_not_there_makes_none(spark, root):
+    with publish(spark, catalog=root) as publication:
+        with pytest.raises(errors.TableNotFoundError):
+            publication.read("shop.typo")
+        publication.write(spark.range(1, 2), "shop.orders")
+    assert contents(root) == {"orders": [0, 1]}

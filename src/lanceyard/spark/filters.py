@@ -149,6 +149,11 @@ def _decimal(value: Any, data_type: pa.DataType) -> str | None:
     return f"CAST('{exact:f}' AS DECIMAL({data_type.precision}, {data_type.scale}))"
 
 
+def is_plain_moment(data_type: pa.DataType) -> bool:
+    """Whether a type is of moments without a zone, or in UTC: Lance reads others as local time."""
+    return bool(pa.types.is_timestamp(data_type)) and data_type.tz in (None, "UTC", "+00:00")
+
+
 def _is_integer(data_type: pa.DataType) -> bool:
     # Spark knows 64 bits without a sign as decimals.
     return bool(pa.types.is_integer(data_type) and not pa.types.is_uint64(data_type))
@@ -162,6 +167,6 @@ WRITERS: list[tuple[Callable[[pa.DataType], bool], Callable[[Any, pa.DataType], 
     (pa.types.is_string, _text),
     (pa.types.is_large_string, _text),
     (pa.types.is_date32, _day),
-    (pa.types.is_timestamp, _moment),
+    (is_plain_moment, _moment),
     (pa.types.is_decimal128, _decimal),
 ]

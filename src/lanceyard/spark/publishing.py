@@ -38,6 +38,7 @@ class Publication:
         """Stage tables in a transaction."""
         self._spark = spark
         self._transaction = transaction
+        self._is_over = False
 
     @property
     def id(self) -> str:
@@ -58,11 +59,10 @@ class Publication:
         """
         from lanceyard.yard.names import read_name
 
-        identifier = read_name(table)
         try:
-            return {"path": self._transaction.open(identifier)}
+            return self._staged(table)
         except errors.TableNotFoundError:
-            return {"path": self._transaction.create(identifier, {})}
+            return {"path": self._transaction.create(read_name(table), {})}
 
     def write(self, frame: DataFrame, table: str, *, mode: str = "append", **options: str) -> None:
         """Stage rows: added to a table, or in place of what it has (``overwrite``).
@@ -74,7 +74,13 @@ class Publication:
 
     def read(self, table: str, **options: str) -> DataFrame:
         """A table as it is staged so far, or as it was when the publication began."""
-        return self._spark.read.format(FORMAT).options(**options, **self.options(table)).load()
+        return self._spark.read.format(FORMAT).options(**options, **self._staged(table)).load()
+
+    def _staged(self, table: str) -> dict[str, str]:
+        """Where a table is staged that there is. Raises `TableNotFoundError`."""
+        from lanceyard.yard.names import read_name
+
+        return {"path": self._transaction.open(read_name(table))}
 
     def check(self, is_right: Callable[..., object], *tables: str, text: str = "") -> None:
         """Publish nothing unless something is so.
@@ -100,10 +106,12 @@ class Publication:
     def commit(self) -> None:
         """Land everything. Raises `ConcurrentModificationError` if others changed a table."""
         self._transaction.commit()
+        self._is_over = True
 
     def abort(self) -> None:
         """Land nothing."""
         self._transaction.abort()
+        self._is_over = True
 
     def __enter__(self) -> Self:
         return self
@@ -114,11 +122,11 @@ class Publication:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._transaction.status() is not Status.RUNNING:
+        if self._is_over:
             return
         if error is None:
-            self.commit()
-        else:
+            self.commit()  # which says if somebody else has ended it
+        elif self._transaction.status() is Status.RUNNING:
             self.abort()
 
     def __repr__(self) -> str:

@@ -146,12 +146,14 @@ def read(
     dataset = scan.dataset
     wanted = schema.fieldNames()
     scan.require_columns(wanted)
+    extra = EXTRA.keys() - set(dataset.schema.names)
+    in_fragments = FRAGMENT in extra.intersection(wanted)
     added = {"_distance", "_score"} & set(wanted)
     asked: dict[str, Any] = {
-        "columns": [name for name in wanted if name not in EXTRA] + sorted(added),
+        "columns": [name for name in wanted if name not in extra] + sorted(added),
         "filter": condition,
         "with_row_id": "_rowid" in wanted,
-        "with_row_address": "_rowaddr" in wanted or FRAGMENT in wanted,
+        "with_row_address": "_rowaddr" in wanted or in_fragments,
         "blob_handling": "all_binary",
         "batch_size": options.batch_size,
     }
@@ -170,7 +172,7 @@ def read(
             asked["batch_size_bytes"] = BATCH_SIZE
     try:
         scanner = dataset.scanner(**asked)
-        if FRAGMENT not in wanted:
+        if not in_fragments:
             convert = ToSpark(scanner.projected_schema, schema)
             yield from map(convert, scanner.to_batches())
             return

@@ -159,5 +159,10 @@ def _as_of(dataset: LanceDataset, options: Options) -> LanceDataset:
 
 
 def _version(dataset: LanceDataset, options: Options) -> Version:
-    on_branch = options.branch is not None and options.branch != "main"
-    return (str(options.branch), int(dataset.version)) if on_branch else int(dataset.version)
+    from lanceyard.namespace import datasets
+
+    branch = options.branch
+    if options.tag is not None:
+        branch = datasets.list_tags(dataset)[options.tag]["branch"]
+    on_branch = branch is not None and branch != "main"
+    return (str(branch), int(dataset.version)) if on_branch else int(dataset.version)

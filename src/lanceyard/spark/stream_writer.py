@@ -136,7 +136,9 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
 
         empty = LanceOperation.Overwrite(self._write.content(written).new_schema, [])
         try:
-            land(place.location, empty, {WRITE: self._write.id}, place, retries=0)
+            properties = {WRITE: self._write.id}
+            stable = bool(self._write.settings.get("enable_stable_row_ids"))
+            land(place.location, empty, properties, place, retries=0, stable_row_ids=stable)
         except OSError as cause:
             if self._table.claim().is_empty:
                 raise errors.InternalError(f"cannot create table {self._table}: {cause}") from cause

@@ -279,7 +279,7 @@ def _plain_type(path: str, spark: DataType) -> pa.DataType:
 def _unknown_to_lance(path: str, spark: DataType) -> errors.UnsupportedOperationError:
     return errors.UnsupportedOperationError(
         f"column {path!r} is {spark.simpleString()}, for which Lance has no type: "
-        "cast it, to a string for instance, or drop it before writing"
+        "use STRING, or cast it, or drop it before writing"
     )
 
 

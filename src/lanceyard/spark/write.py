@@ -148,7 +148,9 @@ class Write:
                 land(open_table(self.place), content, properties, self.place, retries=20)
             else:
                 content = self.content(messages)
-                land(self.place.location, content, properties, self.place, retries=0)
+                stable = bool(self.settings.get("enable_stable_row_ids"))
+                place = self.place
+                land(place.location, content, properties, place, retries=0, stable_row_ids=stable)
         except (OSError, RuntimeError, ValueError) as cause:
             if not self.has_landed():
                 raise self._uncommitted(cause) from cause
@@ -283,8 +285,12 @@ def land(
     place: Place,
     *,
     retries: int,
+    stable_row_ids: bool | None = None,
 ) -> LanceDataset:
-    """Commit an operation that carries properties, as the first version or after an open one."""
+    """Commit an operation that carries properties, as the first version or after an open one.
+
+    Only the first version says whether rows keep their ids.
+    """
     from lance import LanceDataset, Transaction
 
     base = 0 if isinstance(target, str) else int(target.version)
@@ -293,7 +299,12 @@ def land(
     if place.managed is not None:
         through = {**place.managed.for_pylance(), "namespace_client_managed_versioning": True}
     return LanceDataset.commit(
-        target, transaction, max_retries=retries, storage_options=place.options, **through
+        target,
+        transaction,
+        max_retries=retries,
+        storage_options=place.options,
+        enable_stable_row_ids=stable_row_ids,
+        **through,
     )
 
 

@@ -149,6 +149,18 @@ def test_a_commit_that_landed_is_not_done_again(spark, catalog, monkeypatch):
     assert table.read()["k"].to_pylist()[:3] == [2000, 2001, 2002]
 
 
+def test_what_came_after_a_commit_that_landed_is_filled_too(spark, catalog, monkeypatch):
+    table = catalog.make("t", 2)
+    asked = {"catalog": catalog.properties, "only_missing": True}
+    with monkeypatch.context() as patch:
+        patch.setattr(Records, "forget", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            backfill(spark, "t", {"twice": "id * 2"}, **asked)
+    table.append(rows(10_000, 5))
+    backfill(spark, "t", {"twice": "id * 2"}, **asked)
+    assert table.read()["twice"].equals(pc.multiply(table.read()["id"], 2))
+
+
 def _interrupted(_):
     raise KeyboardInterrupt
 

@@ -45,3 +45,18 @@ def test_progress_ends_with_its_bar(capsys):
     bar.close()
     assert "compact" not in capsys.readouterr().out
     assert str(Progress("compact", 1, 2, 0.5)) == "compact: 1 of 2 tasks, 0.5 s"
+
+
+class Scale:
+    """A model with a method."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def run(self, batch):
+        return batch * self.factor
+
+
+def test_a_method_does_what_its_object_says():
+    assert digest(Scale(2).run) == digest(Scale(2).run)
+    assert digest(Scale(2).run) != digest(Scale(3).run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import IllegalArgumentException
 
 from lanceyard.spark.sql.procedures import PROCEDURES, TABLE, Call, Procedure, register
 from tests.spark.sql.conftest import Sql
@@ -63,3 +64,20 @@ def test_a_procedure_that_is_registered_can_be_called(sql: Sql):
         assert sql("CALL yard.system.echo('a.t')") == [("a.t", [1, 2], True)]
     finally:
         del PROCEDURES["echo"]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("create_tag(NULL, 'x')", "table of create_tag is null"),
+        ("create_tag('a.t', 'x', 0)", "version"),
+        ("backfill('a.t', map('z', CAST(NULL AS STRING)))", "backfill cannot be called so"),
+        ("compact('a.t', map('target_rows_per_fragment', 'x'))", "compact cannot be called so"),
+        ("compact('a.t', map('dry_run', 'false'), true)", "'dry_run' of compact"),
+        ("sweep('a.t', double('infinity'))", "sweep cannot be called so"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(sql: Sql, call: str, text: str):
+    sql("CREATE TABLE yard.a.t AS SELECT 1 id")
+    with pytest.raises(IllegalArgumentException, match=text):
+        sql(f"CALL yard.system.{call}")

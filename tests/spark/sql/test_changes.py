@@ -181,3 +181,19 @@ def test_an_index_still_finds_rows_that_were_changed(table: Sql):
         (8, "x"),
         (1007, "x"),
     ]
+
+
+def test_columns_may_be_called_anything(sql: Sql):
+    sql("CREATE TABLE yard.a.t AS SELECT 1L id, 2L address, 3L kept, 4L _fragment, 5L _kept")
+    sql("UPDATE yard.a.t SET _kept = 6 WHERE id + 0 = 1")
+    assert sql("SELECT address, kept, _fragment, _kept FROM yard.a.t") == [(2, 3, 4, 6)]
+
+
+def test_rows_keep_their_ids_where_a_table_says_so(sql: Sql):
+    sql("CREATE TABLE yard.a.t (id BIGINT) TBLPROPERTIES (enable_stable_row_ids = 'true')")
+    assert sql.yard.table("a.t").to_lance().has_stable_row_ids
+    sql(
+        "CREATE TABLE yard.a.u TBLPROPERTIES (enable_stable_row_ids = 'true') "
+        "AS SELECT id FROM range(3)"
+    )
+    assert sql.yard.table("a.u").to_lance().has_stable_row_ids

@@ -118,7 +118,7 @@ PREDICATES = [
 ]
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", pytest.param("UTC", marks=pytest.mark.deep)])
 @pytest.mark.usefixtures("quick")
 def test_every_predicate_keeps_the_rows_that_spark_keeps(sql: Sql, zone: str):
     sql.yard.create_table("a.t", ROWS)
@@ -211,3 +211,13 @@ def test_an_index_tells_which_fragments_to_read(sql: Sql):
 def test_nested_columns_are_read_whole(sql: Sql):
     sql("CREATE TABLE yard.a.t AS SELECT named_struct('x', id, 'y', id * 2) p FROM range(3)")
     assert sorted(sql.column("SELECT p.y FROM yard.a.t WHERE p.x > 0")) == [2, 4]
+
+
+def test_moments_in_other_zones_are_compared_rightly(sql: Sql):
+    moments = [dt.datetime(2020, 1, 1, hour, tzinfo=dt.UTC) for hour in (0, 1, 2)]
+    zoned = pa.array(moments, pa.timestamp("us", "Europe/Berlin"))
+    sql.yard.create_table("a.t", pa.table({"id": [0, 1, 2], "t": zoned}))
+    assert sql.column("SELECT id FROM yard.a.t WHERE t = timestamp'2020-01-01 01:00:00Z'") == [1]
+    assert sql.one("SELECT count(*) FROM yard.a.t WHERE t < timestamp'2020-01-01 01:00:00Z'") == 1
+    sql("DELETE FROM yard.a.t WHERE t < timestamp'2020-01-01 01:00:00Z'")
+    assert sorted(sql.column("SELECT id FROM yard.a.t")) == [1, 2]

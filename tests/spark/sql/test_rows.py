@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import cycle, islice
 
 import pyarrow as pa
 import pytest
 
 from tests.spark.sql.conftest import Sql
+from tests.spark.test_types import TYPES, column, there_and_back
 
 OF_TWO = "TBLPROPERTIES ('v.arrow.fixed-size-list.size' = '2')"
 
@@ -92,3 +94,35 @@ def test_columns_that_lance_keeps_can_be_asked_for(sql: Sql):
     sql.yard.create_table("a.t", pa.table({"id": [7]}))
     assert sql("SELECT _rowid, _rowaddr, _fragment, id FROM yard.a.t") == [(0, 0, 0, 7)]
     assert sql.frame("SELECT * FROM yard.a.t").columns == ["id"]
+
+
+def is_read_alone(arrow: pa.DataType) -> bool:
+    """Whether Lance cannot read a column beside others."""
+    return pa.types.is_fixed_size_list(arrow) and pa.types.is_struct(arrow.value_type)
+
+
+@pytest.mark.parametrize("codegen", ["true", "false"])
+def test_batches_are_taken_as_they_are_whatever_their_columns(sql: Sql, codegen: str):
+    some = [(arrow, values) for arrow, _, values in TYPES if not is_read_alone(arrow)]
+    rows = [column(arrow, [*islice(cycle([*values, None]), 12)]) for arrow, values in some]
+    clean = [there_and_back(each.schema, each)["c"] for each in rows]
+    table = sql.yard.create_table("a.t", pa.table({f"c{i}": c for i, c in enumerate(clean)}))
+    sql.spark.conf.set("spark.sql.codegen.wholeStage", codegen)
+    by_columns = sql.spark.read.option("batch_size", "5").table(f"{sql.name}.a.t")
+    by_rows = sql.spark.read.format("lance").load(table.location)
+    assert "ColumnarToRow" in by_columns._jdf.queryExecution().executedPlan().toString()
+    assert repr(by_columns.collect()) == repr(by_rows.collect())
+    sql.spark.conf.unset("spark.sql.codegen.wholeStage")
+
+
+def test_a_tag_on_a_branch_is_not_looked_for_on_the_main_line(sql: Sql):
+    sql("CREATE TABLE yard.a.t AS SELECT 1L id")
+    table = sql.yard.table("a.t").to_lance()
+    branch = table.create_branch("dev", 1)
+    branch.insert(pa.table({"id": [99]}))
+    table.tags.create("x", ("dev", 2))
+    sql("INSERT INTO yard.a.t VALUES (2)")
+    with pytest.raises(Exception, match="tag 'x' is on branch 'dev'"):
+        sql("SELECT * FROM yard.a.t VERSION AS OF 'x'")
+    tagged = sql.spark.read.format("lance").option("tag", "x").load(table.uri)
+    assert sorted(row.id for row in tagged.collect()) == [1, 99]

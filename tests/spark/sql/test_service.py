@@ -118,3 +118,16 @@ def test_without_a_compiler_the_error_says_what_to_install(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CompilerError, match=r"no javac .* openjdk-17-jdk-headless.* Everything"):
         find_javac()
+
+
+def test_a_jar_that_anybody_could_have_put_there_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    compiled, open_folder = jar(), tmp_path / f"lanceyard-{os.getuid()}"
+    open_folder.mkdir()
+    (open_folder / compiled.name).write_bytes(b"planted")
+    open_folder.chmod(0o777)
+    monkeypatch.delenv(CACHE, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    assert jar().read_bytes() != b"planted"

@@ -111,7 +111,7 @@ class Backfilling(Work):
             self._read_columns(dataset)
         version, made_of = int(dataset.version), files_of(dataset)
         nothing = [Compute(self.place, version, self._key, {}, self._names)]
-        if self._has_landed():
+        if self._is_done(dataset):
             self._describe([], 0)
             return nothing
         wanted = {number: made_of[number] for number in self._wanted(dataset)}
@@ -133,10 +133,10 @@ class Backfilling(Work):
     def land(self, results: Sequence[list[Record]]) -> Landing:
         for record in (record for found in results for record in found):
             self._finished[record.fragment, record.made_of] = record
-        if self._has_landed():
+        dataset = open_table(self.place)
+        if self._is_done(dataset):
             self._records.forget()
             return Landing.DONE
-        dataset = open_table(self.place)
         made_of = files_of(dataset)
         wanted = self._wanted(dataset)
         if any((number, made_of[number]) not in self._finished for number in wanted):
@@ -221,6 +221,10 @@ class Backfilling(Work):
             what += f", {self._resumed:,} fragments are computed already"
         size = sum(each.size for each in extents)
         self._planned = TablePlan(str(self.reference), tasks, len(extents), size, what)
+
+    def _is_done(self, dataset: LanceDataset) -> bool:
+        """Whether an earlier run has landed, and nothing came since that is wanted, too."""
+        return self._has_landed() and not (self._only_missing and self._wanted(dataset))
 
     def _has_landed(self) -> bool:
         """Whether a version holds what a run computed that perhaps could not tell any more."""

@@ -33,6 +33,8 @@ def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
         return
     names: set[str] = set()
     yield from _code_parts(code, names)
+    if hasattr(value, "__self__"):  # a method does what its object says
+        yield from _parts(value.__self__, seen)
     held = [cell.cell_contents for cell in value.__closure__ or ()]
     around = [value.__globals__[name] for name in sorted(names) if name in value.__globals__]
     for used in (*held, value.__defaults__, value.__kwdefaults__, *around):

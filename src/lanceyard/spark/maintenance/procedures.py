@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+from lanceyard import errors
 from lanceyard.spark.maintenance import operations
 from lanceyard.spark.maintenance.reports import Report
 from lanceyard.spark.sql.procedures import TABLE, Call, Parameter, Procedure, register
@@ -31,20 +32,26 @@ def rows_of(report: Report) -> Iterator[Row]:
 
 
 def _register(name: str, description: str, *parameters: Parameter) -> None:
+    known = {parameter.name for parameter in parameters}
+
     def run(call: Call) -> Iterator[Row]:
+        given, options = _keywords(call.arguments)
+        twice = sorted(options.keys() & {*known, "catalog", "older_than", "progress"})
+        if twice:
+            raise errors.InvalidInputError(f"{twice[0]!r} of {name} does not belong into options")
         carry_out = getattr(operations, name)
-        given = _keywords(call.arguments)
-        return rows_of(carry_out(call.spark, catalog=call.tables.catalog, **given))
+        return rows_of(carry_out(call.spark, catalog=call.tables.catalog, **given, **options))
 
     register(Procedure(name, description, parameters, RESULT, run))
 
 
-def _keywords(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of SQL as those of a function."""
+def _keywords(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arguments of SQL as those of a function: those that it has, and its options."""
     found = dict(arguments)
     if AGE in found:
         found["older_than"] = timedelta(hours=found.pop(AGE))
-    return found | {name: _read(text) for name, text in found.pop(OPTIONS, {}).items()}
+    options: Mapping[str, str | None] = found.pop(OPTIONS, {})
+    return found, {name: _read(text) for name, text in options.items() if text is not None}
 
 
 def _read(text: str) -> bool | float | str:

@@ -12,6 +12,7 @@ from pyspark.sql.types import _parse_datatype_json_value as read_type
 
 from lanceyard import errors
 from lanceyard.namespace import datasets
+from lanceyard.namespace.content.fields import canonical_path
 from lanceyard.namespace.content.new_columns import check_name
 from lanceyard.spark.options import COLUMN_OPTION
 from lanceyard.spark.reference import open_table
@@ -32,14 +33,16 @@ def alter(tables: Tables, request: Request) -> dict[str, Any]:
     added = [change for change in changes if change["kind"] == "add"]
     if added:
         _add(tables, table, added)
-    dropped = [".".join(each["column"]) for each in changes if each["kind"] == "drop"]
+    dropped = [canonical_path(each["column"]) for each in changes if each["kind"] == "drop"]
     if dropped:
         tables.namespace.alter_table_drop_columns({"id": table, "columns": dropped})  # type: ignore[arg-type]
     altered = [change for change in changes if change["kind"] in _ALTERATIONS]
     if altered:
         _alter(tables, table, altered)
     comments = {
-        ".".join(each["column"]): each["comment"] for each in changes if each["kind"] == "comment"
+        canonical_path(each["column"]): each["comment"]
+        for each in changes
+        if each["kind"] == "comment"
     }
     if comments:
         tables.comment(table, comments)
@@ -109,7 +112,7 @@ def _alter(tables: Tables, table: list[str], changes: Sequence[Change]) -> None:
             if not parent and check_name(change["name"]).lower() in taken:
                 raise errors.InvalidInputError(f"there is a column {change['name']!r} already")
     alterations: Any = [
-        {"path": ".".join(change["column"]), **_ALTERATIONS[change["kind"]](change)}
+        {"path": canonical_path(change["column"]), **_ALTERATIONS[change["kind"]](change)}
         for change in changes
     ]
     try:

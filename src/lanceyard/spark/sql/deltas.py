@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Offsets = NDArray[np.uint32]
 
-ADDRESS, KEPT = "_rowaddr", "_kept"
+ADDRESS, KEPT, FIRST = 0, 1, 2
 """The columns before those of the table: which row goes, and whether another one comes."""
 
 
@@ -63,7 +63,7 @@ class Delta(Write):
             raise errors.InvalidInputError("option delta needs option version")
         place = options.reference.require()
         base = open_table(place, options.version)
-        columns = StructType([each for each in schema if each.name not in (ADDRESS, KEPT)])
+        columns = StructType(schema.fields[FIRST:])
         return cls(
             reference=options.reference,
             place=place,
@@ -134,7 +134,7 @@ def _coming(
     """The rows that come; the addresses of those that go are added to a list."""
     for batch in batches:
         addresses.append(batch.column(ADDRESS).drop_null().to_numpy())
-        yield batch.filter(batch.column(KEPT)).drop_columns([ADDRESS, KEPT])
+        yield batch.filter(batch.column(KEPT)).select([*range(FIRST, batch.num_columns)])
 
 
 def _by_fragment(addresses: list[NDArray[np.int64]]) -> dict[int, bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import zipfile
@@ -45,7 +46,7 @@ def jar() -> Path:
     name = f"lanceyard-spark-{pyspark.__version__}-{_digest()}.jar"
     folders = list(_folders())
     for folder in folders:
-        if (folder / name).is_file():
+        if (folder / name).is_file() and _is_trusted(folder):
             return folder / name
     javac = find_javac()
     with tempfile.TemporaryDirectory(prefix="lanceyard-javac-") as place:
@@ -112,11 +113,17 @@ def _compile(javac: str, place: Path) -> Path:
     return built
 
 
+def _is_trusted(folder: Path) -> bool:
+    """Whether nobody else can have put a jar there, which Spark would run."""
+    found = folder.stat()
+    return found.st_uid in (0, os.getuid()) and not found.st_mode & stat.S_IWOTH
+
+
 def _put(built: Path, target: Path) -> bool:
     """Put a file in place whole, unless its folder is not ours or cannot be written."""
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if target.parent.stat().st_uid != os.getuid():
+        if not _is_trusted(target.parent):
             return False
         handle, beside = tempfile.mkstemp(dir=target.parent, suffix=".part")
     except OSError:

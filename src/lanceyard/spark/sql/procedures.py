@@ -79,8 +79,14 @@ def call(tables: Tables, spark: SparkSession | None, request: Request) -> dict[s
     procedure = PROCEDURES.get(request["name"])
     if procedure is None:
         raise errors.InvalidInputError(f"there is no procedure {request['name']!r}")
-    rows = procedure.run(Call(tables, spark, request["arguments"]))
-    return answer(procedure.columns, iter(rows))
+    arguments = request["arguments"]
+    for parameter in procedure.parameters:
+        if parameter.required and parameter.name not in arguments:
+            raise errors.InvalidInputError(f"{parameter.name} of {procedure.name} is null")
+    try:
+        return answer(procedure.columns, iter(procedure.run(Call(tables, spark, arguments))))
+    except (TypeError, ValueError, OverflowError) as cause:
+        raise errors.InvalidInputError(f"{procedure.name} cannot be called so: {cause}") from cause
 
 
 TABLE = Parameter("table", "string", "the name of the table in its catalog: shop.fruits")
@@ -95,7 +101,8 @@ def _rollback(call: Call) -> Iterable[Sequence[Any]]:
 
 
 def _create_tag(call: Call) -> Iterable[Sequence[Any]]:
-    version = call.arguments.get("version") or _latest(call)
+    version = call.arguments.get("version", None)
+    version = _latest(call) if version is None else version
     wanted = {"id": call.table, "tag": call.arguments["tag"], "version": version}
     call.tables.namespace.create_table_tag(wanted)  # type: ignore[arg-type]
     yield call.arguments["tag"], version

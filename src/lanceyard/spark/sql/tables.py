@@ -15,6 +15,7 @@ from lanceyard import errors
 from lanceyard.identifier import DELIMITER
 from lanceyard.namespace import Namespace, datasets
 from lanceyard.spark import planning
+from lanceyard.spark.filters import is_plain_moment
 from lanceyard.spark.options import COLUMN_OPTION, Options
 from lanceyard.spark.reference import TableReference
 from lanceyard.spark.scan import Scan
@@ -23,7 +24,8 @@ from lanceyard.spark.write import Write
 
 COMMENT = "comment"
 PROVIDERS = ("lance", "lanceyard")
-SETTINGS = ("file_format_version", "enable_stable_row_ids")
+FILE_FORMAT = "file_format_version"
+SETTINGS = (FILE_FORMAT, "enable_stable_row_ids")
 """Properties that say how files are written, too."""
 RESERVED = ("provider", "location", "owner", "is_managed_location", "external")
 """Properties that Spark makes up."""
@@ -47,6 +49,11 @@ class Tables:
         `version` is a number or a tag; `timestamp` is in microseconds since 1970.
         """
         scan = Scan.open(Options(reference=self.reference(request["id"]), **_moment(request)))
+        if not isinstance(scan.version, int):
+            raise errors.UnsupportedOperationError(
+                f"tag {request['version']!r} is on branch {scan.version[0]!r}: read it with "
+                f"spark.read.option('branch', {scan.version[0]!r}).table(…)"
+            )
         described = self.namespace.describe_table({"id": list(request["id"])})  # type: ignore[arg-type]
         found = planning.extents(scan.dataset)
         schema = datasets.schema(scan.dataset)
@@ -66,6 +73,11 @@ class Tables:
 
     def create(self, request: Request) -> dict[str, Any]:
         """Make a table without rows, or replace one by such; `mode` says which is allowed."""
+        if FILE_FORMAT in request["properties"]:
+            raise errors.UnsupportedOperationError(
+                f"files have a format, and a new table has none yet: set {FILE_FORMAT} in CREATE "
+                "TABLE … AS SELECT, or leave it out"
+            )
         staged = self.stage(request)
         schema = StructType.fromJson(json.loads(request["schema"]))
         try:
@@ -206,7 +218,7 @@ def _kind(schema: pa.Schema, name: str) -> str | None:
         return "integer"
     if pa.types.is_unsigned_integer(found) and not pa.types.is_uint64(found):
         return f"unsigned{found.bit_width}"
-    if pa.types.is_timestamp(found) and found.unit == "us":
+    if is_plain_moment(found) and found.unit == "us":
         return "timestamp" if found.tz else "timestamp_ntz"
     if pa.types.is_decimal128(found) and 0 <= found.scale <= found.precision:
         return f"decimal({found.precision},{found.scale})"

@@ -18,9 +18,6 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  */
 final class Delta implements SupportsDelta {
   static final String ADDRESS = "_rowaddr";
-  /** Whether a row of {@link #schema} has new content, or only says which one goes. */
-  static final String KEPT = "_kept";
-
   private final YardTable table;
   private final Command command;
 
@@ -29,15 +26,22 @@ final class Delta implements SupportsDelta {
     this.command = command;
   }
 
-  /** Rows on their way: which one goes, if any does, and what comes, if anything does. */
+  /**
+   * Rows on their way: which one goes, if any does, whether something comes, and what. Python knows
+   * the first two by their place: their names are whatever the table has no column of.
+   */
   static StructType schema(StructType table) {
     StructType found = new StructType()
-        .add(ADDRESS, DataTypes.LongType)
-        .add(KEPT, DataTypes.BooleanType, false);
+        .add(other("address", table), DataTypes.LongType)
+        .add(other("kept", table), DataTypes.BooleanType, false);
     for (StructField field : table.fields()) {
       found = found.add(field.name(), field.dataType(), true, field.metadata());
     }
     return found;
+  }
+
+  private static String other(String name, StructType table) {
+    return table.getFieldIndex(name).isDefined() ? other("_" + name, table) : name;
   }
 
   @Override
