@@ -22,12 +22,6 @@ def fixed(values):
 
 
 @pytest.fixture(scope="session")
-def spark(spark):
-    """A session of its own: functions belong to a session, and other tests have theirs."""
-    return spark.newSession()
-
-
-@pytest.fixture(scope="session")
 def root(tmp_path_factory):
     return str(tmp_path_factory.mktemp("search") / "yard")
 
@@ -54,9 +48,12 @@ def yard(root):
     return yard
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def sql(spark, yard, root):
-    """Runs a query in a session that knows the catalog as ``yard`` and as the default one."""
+    """Runs a query in a session that knows the catalog as ``yard`` and as the default one.
+
+    Other tests give that session functions of theirs.
+    """
     search.register(spark, root, catalogs={"yard": root})
     return lambda text: spark.sql(text).collect()
 

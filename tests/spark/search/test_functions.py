@@ -244,12 +244,11 @@ def test_a_null_in_a_row_is_refused(sql):
 
 
 def test_a_table_in_no_catalog_is_refused(spark, yard, root):
-    other = spark.newSession()
-    search.register(other, catalogs={"yard": root})
+    search.register(spark, catalogs={"yard": root})
     with pytest.raises(PySparkException, match="names begin with yard"):
-        other.sql("SELECT * FROM text_search('shop.items', 'a')")
+        spark.sql("SELECT * FROM text_search('shop.items', 'a')")
     with pytest.raises(errors.InvalidInputError, match="name the catalogs"):
-        search.register(other)
+        search.register(spark)
 
 
 def test_a_plan_does_not_tell_the_properties_of_the_catalog(spark, sql, root):

@@ -51,6 +51,7 @@ public final class YardCatalog extends Namespaces
     }
     server = new Server(uri, options.get("token"));
     rowsPerSpill = options.getInt("rows-per-spill", Integer.MAX_VALUE);
+    Known.add();
   }
 
   @Override
