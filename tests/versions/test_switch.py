@@ -134,7 +134,7 @@ def test_writers_go_on_during_the_switch(yard: lanceyard.Yard) -> None:
     writer = threading.Thread(target=write)
     writer.start()
     time.sleep(0.3)
-    yard.manage_versions(wait=timedelta(seconds=1))
+    yard.manage_versions(wait=timedelta(seconds=4))  # longer than an append takes, at any load
     time.sleep(0.3)
     stop.set()
     writer.join()
