@@ -20,7 +20,7 @@ from tests.spark.sql.conftest import Sql
 from tests.spark.sql.victims import MODULE, NEW, OLD, STATEMENTS, make, rows, slowly, strike_with
 from tests.spark.victims import Victim, kill, victim
 
-BUSY, LANDING = 4.0, 0.5
+BUSY, LANDING = 4.0, 3.0
 """Seconds: about as long as a statement takes, and from its first file to its end."""
 
 
