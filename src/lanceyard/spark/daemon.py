@@ -7,15 +7,28 @@ Nothing of it is used here: a fork of a process in which Lance has run would han
 from __future__ import annotations
 
 import gc
+import socket
 import warnings
 
 import lance  # noqa: F401
-from pyspark.daemon import manager
+from pyspark import daemon
 
 import lanceyard.namespace
 import lanceyard.spark.source  # noqa: F401
 
+_worker = daemon.worker
+
+
+def worker(sock: socket.socket, authenticated: bool) -> int:  # noqa: FBT001
+    """Serve until Spark has enough, which is no failure to be told: LIMIT ends many tasks so."""
+    try:
+        return _worker(sock, authenticated)
+    except BrokenPipeError:
+        return 1
+
+
 if __name__ == "__main__":
+    daemon.worker = worker
     warnings.filterwarnings("ignore", message="lance is not fork-safe")
     gc.freeze()
-    manager()
+    daemon.manager()

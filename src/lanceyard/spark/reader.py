@@ -116,7 +116,7 @@ class LanceReader(DataSourceReader):
         if not self._predicates and not options.filter_columns:
             return None
         dataset = self._scan.dataset
-        indexed = {name for index in dataset.list_indices() for name in index["fields"]}
+        indexed = {name for index in dataset.describe_indices() for name in index.field_names}
         usable = [found.sql for found in self._predicates if found.column in indexed]
         if options.filter and options.filter_columns and indexed.issuperset(options.filter_columns):
             usable.append(options.filter)

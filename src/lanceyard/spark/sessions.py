@@ -39,6 +39,10 @@ LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
 }
 """For a session within this machine, which nobody else should reach."""
+if sys.platform == "linux":
+    # Over TCP every task waits 40 ms for an acknowledgement that the other side delays. Elsewhere
+    # the JVM's folder for temporary files may be too deep for the address of a socket.
+    LOCAL_SETTINGS["spark.python.unix.domain.socket.enabled"] = "true"
 OWN_PYTHON_SETTINGS = {"spark.python.daemon.module": "lanceyard.spark.daemon"}
 """For a session whose Python workers run as this process does, so that they find that module."""
 NEEDED_BY_EXECUTORS = ("lanceyard", "lance", "pyspark_lance")

@@ -6,6 +6,7 @@ import datetime as dt
 import decimal
 import math
 import re
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -175,6 +176,22 @@ def test_a_limit_is_passed_on_and_reads_no_more_fragments_than_needed(sql: Sql):
     assert len(sql("SELECT * FROM yard.a.t WHERE id > 380 LIMIT 50")) == 19
     frame = sql.frame("SELECT _fragment FROM yard.a.t LIMIT 7")
     assert len({row[0] for row in frame.collect()}) == 1
+
+
+def test_a_limit_ends_no_python_worker(sql: Sql):
+    sql("CREATE TABLE yard.a.t AS SELECT /*+ REPARTITION(4) */ id FROM range(400)")
+    assert len(sql("SELECT id FROM yard.a.t")) == 400
+    before = descendants(sql)
+    for _ in range(3):
+        assert len(sql("SELECT id FROM yard.a.t LIMIT 7")) == 7
+    assert descendants(sql) == before
+
+
+def descendants(sql: Sql) -> set[int]:
+    """The processes that Spark has started."""
+    jvm: Any = sql.spark._jvm
+    found = jvm.java.lang.ProcessHandle.current().descendants().toArray()
+    return {each.pid() for each in found}
 
 
 def test_rows_are_counted_without_reading_them(sql: Sql):

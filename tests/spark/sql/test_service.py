@@ -14,6 +14,7 @@ import pytest
 
 from lanceyard.namespace import properties_of
 from lanceyard.spark.sql import jar as jars
+from lanceyard.spark.sql import plans
 from lanceyard.spark.sql.catalogs import attach, catalog_conf
 from lanceyard.spark.sql.jar import CACHE, CompilerError, find_javac, jar
 from lanceyard.spark.sql.service import Service
@@ -80,6 +81,22 @@ def test_a_catalog_behind_another_server_is_used_like_any(sql: Sql, tmp_path: Pa
     sql.spark.sql("UPDATE served.a.t SET id = id + 10 WHERE id = 1 OR id % 5 = 4")
     assert sorted(row.id for row in sql.spark.table("served.a.t").collect()) == [0, 2, 3, 11, 14]
     behind.stop()
+
+
+@pytest.mark.parametrize(("python", "pyspark"), [(("3", "9", "1"), None), (None, "4.0.0")])
+def test_another_python_than_that_of_the_workers_leaves_plans_to_spark(
+    sql: Sql,
+    monkeypatch: pytest.MonkeyPatch,
+    python: tuple[str, str, str] | None,
+    pyspark: str | None,
+):
+    sql("CREATE TABLE yard.a.t AS SELECT id FROM range(5)")
+    if python:
+        monkeypatch.setattr("platform.python_version_tuple", lambda: python)
+    if pyspark:
+        monkeypatch.setattr("pyspark.__version__", pyspark)
+    monkeypatch.setattr(plans, "LanceReader", lambda *_: pytest.fail("planned"))
+    assert sorted(sql("SELECT id FROM yard.a.t")) == [(0,), (1,), (2,), (3,), (4,)]
 
 
 def test_the_jar_is_compiled_once_though_many_want_it(

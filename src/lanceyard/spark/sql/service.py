@@ -31,7 +31,7 @@ from lanceyard.server.connections import Connection
 from lanceyard.server.security.keys import digest, new_key
 from lanceyard.server.settings import Settings
 from lanceyard.spark.maintenance import procedures as _maintenance  # noqa: F401 - they register
-from lanceyard.spark.sql import columns, metadata, procedures
+from lanceyard.spark.sql import columns, metadata, plans, procedures
 from lanceyard.spark.sql.tables import Tables
 
 HOST = "127.0.0.1"
@@ -61,6 +61,7 @@ class Questions:
         self._operations = Application(namespace, settings)
         self._answers: dict[str, Answer] = {
             "load": tables.load,
+            "plan": plans.plan,
             "create": tables.create,
             "stage": tables.stage,
             "settle": tables.settle,

@@ -19,6 +19,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.TaskCompletionListener;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
@@ -33,6 +34,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * it gets at them is its own affair: in a version of Spark that does it otherwise, rows are read.
  */
 final class Columns implements PartitionReaderFactory {
+  static final int FEW = 10_000;
   private static final Constructor<?> RUNNER = runner();
 
   private final PythonPartitionReaderFactory rows;
@@ -41,10 +43,13 @@ final class Columns implements PartitionReaderFactory {
   private final StructType schema;
   private final Option<String> artifacts;
   private final Option<String> session;
+  private final boolean areFew;
 
   @SuppressWarnings("unchecked")
-  private Columns(PythonPartitionReaderFactory rows) throws ReflectiveOperationException {
+  private Columns(PythonPartitionReaderFactory rows, boolean areFew)
+      throws ReflectiveOperationException {
     this.rows = rows;
+    this.areFew = areFew;
     source = (UserDefinedPythonDataSource) held(rows, "source");
     function = (byte[]) held(rows, "pickledReadFunc");
     schema = (StructType) held(rows, "outputSchema");
@@ -52,8 +57,8 @@ final class Columns implements PartitionReaderFactory {
     session = (Option<String>) held(rows, "sessionUUID");
   }
 
-  /** The same batch, by columns where that is possible. */
-  static Batch of(Batch python) {
+  /** The same batch, by columns where that is possible; of few rows none is left unread. */
+  static Batch of(Batch python, boolean areFew) {
     return new Batch() {
       @Override
       public InputPartition[] planInputPartitions() {
@@ -62,14 +67,14 @@ final class Columns implements PartitionReaderFactory {
 
       @Override
       public PartitionReaderFactory createReaderFactory() {
-        return of(python.createReaderFactory());
+        return of(python.createReaderFactory(), areFew);
       }
     };
   }
 
-  private static PartitionReaderFactory of(PartitionReaderFactory python) {
+  private static PartitionReaderFactory of(PartitionReaderFactory python, boolean areFew) {
     try {
-      return RUNNER == null ? python : new Columns((PythonPartitionReaderFactory) python);
+      return RUNNER == null ? python : new Columns((PythonPartitionReaderFactory) python, areFew);
     } catch (ReflectiveOperationException | ClassCastException otherwise) {
       return python;
     }
@@ -90,6 +95,10 @@ final class Columns implements PartitionReaderFactory {
     Map<String, SQLMetric> metrics = PythonCustomMetric.pythonMetrics();
     Iterator<ColumnarBatch> batches =
         batches(((PythonInputPartition) partition).pickedPartition(), metrics);
+    if (areFew) {
+      TaskContext.get().addTaskCompletionListener(
+          (TaskCompletionListener) task -> finish(task, batches));
+    }
     return new PartitionReader<>() {
       @Override
       public boolean next() {
@@ -113,6 +122,13 @@ final class Columns implements PartitionReaderFactory {
       @Override
       public void close() {} // the end of the task does it
     };
+  }
+
+  /** Reads what is left: a worker that has more to say is ended, and another takes long to start. */
+  private static void finish(TaskContext task, Iterator<ColumnarBatch> batches) {
+    while (!task.isFailed() && !task.isInterrupted() && batches.hasNext()) {
+      batches.next();
+    }
   }
 
   private Iterator<ColumnarBatch> batches(byte[] task, Map<String, SQLMetric> metrics) {

@@ -35,6 +35,12 @@ final class Server {
     return JSON.createObjectNode();
   }
 
+  static ObjectNode object(Map<String, String> texts) {
+    ObjectNode object = object();
+    texts.forEach(object::put);
+    return object;
+  }
+
   static ArrayNode array(String... texts) {
     ArrayNode array = JSON.createArrayNode();
     for (String text : texts) {

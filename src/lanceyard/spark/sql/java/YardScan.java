@@ -1,12 +1,21 @@
 package io.lanceyard.spark;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
+import org.apache.spark.package$;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceReadInfo;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
@@ -17,6 +26,7 @@ class YardScan implements SupportsReportStatistics {
   final YardTable table;
   private final StructType schema;
   private final Map<String, String> options;
+  private Batch batch;
 
   YardScan(YardTable table, StructType schema, Map<String, String> options) {
     this.table = table;
@@ -37,14 +47,17 @@ class YardScan implements SupportsReportStatistics {
   }
 
   @Override
-  public Batch toBatch() {
-    return Columns.of(inPython(Map.of()).toBatch());
+  public synchronized Batch toBatch() {
+    if (batch == null) { // Spark asks more than once
+      batch = Columns.of(inPython(planned()).toBatch(), rows() <= Columns.FEW);
+    }
+    return batch;
   }
 
   @Override
   public MicroBatchStream toMicroBatchStream(String checkpoint) {
     options.remove("version"); // streams have a beginning instead
-    return inPython(Map.of()).toMicroBatchStream(checkpoint);
+    return inPython(table.catalog.python()).toMicroBatchStream(checkpoint);
   }
 
   @Override
@@ -66,12 +79,30 @@ class YardScan implements SupportsReportStatistics {
     };
   }
 
-  final PythonScan inPython(Map<String, String> more) {
-    Map<String, String> all = table.options(options);
-    all.putAll(more);
+  private PythonScan inPython(PythonDataSourceV2 source) {
     return new PythonScan(
-        table.catalog.python(), YardCatalog.FORMAT, schema, new CaseInsensitiveStringMap(all),
+        source, YardCatalog.FORMAT, schema, new CaseInsensitiveStringMap(table.options(options)),
         new Filter[0]);
+  }
+
+  /** The data source with a plan, if the server of the catalog makes one: Spark's takes longer. */
+  private PythonDataSourceV2 planned() {
+    PythonDataSourceV2 source = table.catalog.python();
+    ObjectNode request = Server.object();
+    request.put("python", source.source().dataSourceCls().pythonVer());
+    request.put("spark", package$.MODULE$.SPARK_VERSION());
+    request.put("schema", schema.json());
+    request.set("options", Server.object(table.options(options)));
+    JsonNode plan = table.catalog.server().ask("plan", request).get("plan");
+    if (plan != null) {
+      try (DataInputStream stream =
+          new DataInputStream(new ByteArrayInputStream(plan.binaryValue()))) {
+        source.setReadInfo(PythonDataSourceReadInfo.receive(stream));
+      } catch (IOException unreadable) {
+        throw new UncheckedIOException(unreadable);
+      }
+    }
+    return source;
   }
 
   private long rows() {
