@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import sys
 import warnings
 
 import lance  # noqa: F401
@@ -20,11 +21,10 @@ _worker = daemon.worker
 
 
 def worker(sock: socket.socket, authenticated: bool) -> int:  # noqa: FBT001
-    """Serve until Spark has enough, which is no failure to be told: LIMIT ends many tasks so."""
-    try:
-        return _worker(sock, authenticated)
-    except BrokenPipeError:
-        return 1
+    """Serve a task, whose pieces are acknowledged at once: Spark sends none before the last is."""
+    if sys.platform == "linux" and sock.family != socket.AF_UNIX:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)  # until the kernel forgets it
+    return _worker(sock, authenticated)
 
 
 if __name__ == "__main__":

@@ -39,10 +39,6 @@ LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
 }
 """For a session within this machine, which nobody else should reach."""
-if sys.platform == "linux":
-    # Over TCP every task waits 40 ms for an acknowledgement that the other side delays. Elsewhere
-    # the JVM's folder for temporary files may be too deep for the address of a socket.
-    LOCAL_SETTINGS["spark.python.unix.domain.socket.enabled"] = "true"
 OWN_PYTHON_SETTINGS = {"spark.python.daemon.module": "lanceyard.spark.daemon"}
 """For a session whose Python workers run as this process does, so that they find that module."""
 NEEDED_BY_EXECUTORS = ("lanceyard", "lance", "pyspark_lance")
@@ -155,7 +151,7 @@ def _start(app_name: str, given: Mapping[str, str]) -> SparkSession:
     is_local = target == "local" or target.startswith("local[")
     is_elsewhere = target.startswith("sc://")
     ours = {**SETTINGS, **(LOCAL_SETTINGS if is_local else {})}
-    if is_local and not os.environ.get("PYSPARK_PYTHON"):
+    if is_local and os.environ.get("PYSPARK_PYTHON", "") in {"", sys.executable}:
         ours |= OWN_PYTHON_SETTINGS
     settings = {key: value for key, value in ours.items() if key not in said} | dict(given)
     if not is_elsewhere and not _has_own_java():
