@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import pyarrow as pa
 from pyspark.sql.types import FloatType, LongType, StructType
@@ -45,6 +45,8 @@ class Scan:
     version: Version
     id: str
     """Of this scan alone: the same version of the same place may be another table tomorrow."""
+    found: LanceDataset | None = field(default=None, repr=False)
+    """The version, in the process that has looked it up."""
 
     @classmethod
     def open(cls, options: Options) -> Self:
@@ -56,16 +58,22 @@ class Scan:
             The table, or the version, tag or branch of it, does not exist.
         """
         place = options.reference.require()
-        version = _version(_checkout(options, place), options)
-        return cls(options, place, version, uuid.uuid4().hex)
+        found = _checkout(options, place)
+        spare_imports()
+        return cls(options, place, _version(found, options), uuid.uuid4().hex, found)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "found": None}
 
     def at(self, version: Version) -> Self:
         """The same at another version."""
-        return replace(self, version=version)
+        return self if version == self.version else replace(self, version=version, found=None)
 
     @property
     def dataset(self) -> LanceDataset:
         """The open version; opened once in each process."""
+        if self.found is not None:
+            return self.found
         try:
             return _open(self.place, self.version, self.id)
         except (ValueError, OSError) as cause:

@@ -22,7 +22,10 @@ final class Server {
   private static final String DELIMITER = "$";
 
   private final HttpClient http =
-      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .executor(Runnable::run) // there is little to do, and another thread takes time to wake
+          .build();
   private final String address;
   private final String token;
 
