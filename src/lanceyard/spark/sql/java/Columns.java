@@ -34,7 +34,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * it gets at them is its own affair: in a version of Spark that does it otherwise, rows are read.
  */
 final class Columns implements PartitionReaderFactory {
-  static final int FEW = 10_000;
+  /** So many bytes are read sooner than a Python worker starts. */
+  static final int FEW = 4 << 20;
   private static final Constructor<?> RUNNER = runner();
 
   private final PythonPartitionReaderFactory rows;
@@ -57,7 +58,7 @@ final class Columns implements PartitionReaderFactory {
     session = (Option<String>) held(rows, "sessionUUID");
   }
 
-  /** The same batch, by columns where that is possible; of few rows none is left unread. */
+  /** The same batch, by columns where that is possible; of a few bytes none is left unread. */
   static Batch of(Batch python, boolean areFew) {
     return new Batch() {
       @Override

@@ -49,7 +49,7 @@ class YardScan implements SupportsReportStatistics {
   @Override
   public synchronized Batch toBatch() {
     if (batch == null) { // Spark asks more than once
-      batch = Columns.of(inPython(planned()).toBatch(), rows() <= Columns.FEW);
+      batch = Columns.of(inPython(planned()).toBatch(), bytes() <= Columns.FEW);
     }
     return batch;
   }
@@ -62,14 +62,12 @@ class YardScan implements SupportsReportStatistics {
 
   @Override
   public Statistics estimateStatistics() {
-    long width = Math.max(1, table.schema().defaultSize());
-    double share = Math.min(1.0, (double) schema.defaultSize() / width);
     long rows = rows();
-    long bytes = table.rows == 0 ? 0 : (long) (table.bytes * share * rows / table.rows);
+    long bytes = bytes();
     return new Statistics() {
       @Override
       public OptionalLong sizeInBytes() {
-        return OptionalLong.of(Math.max(1, bytes));
+        return OptionalLong.of(bytes);
       }
 
       @Override
@@ -103,6 +101,13 @@ class YardScan implements SupportsReportStatistics {
       }
     }
     return source;
+  }
+
+  /** How much there is to read, about, and at least one. */
+  private long bytes() {
+    long width = Math.max(1, table.schema().defaultSize());
+    double share = Math.min(1.0, (double) schema.defaultSize() / width);
+    return Math.max(1, (long) (table.bytes * share * rows() / Math.max(1, table.rows)));
   }
 
   private long rows() {
