@@ -95,6 +95,8 @@ def test_the_three_indexes_are_there_within_two_seconds(grown: Grown) -> None:
 def test_lookups_through_the_indexes_are_right(grown: Grown) -> None:
     grown.declare(40)
     grown.instance.close()
+    # As upkeep does once in a while: an index may be older than all that lies there now.
+    lance.dataset(str(grown.manifest)).optimize.optimize_indices()
     for i in range(0, 40, 3):
         call(grown.instance, Step("drop_table", {"id": [f"table_{i:06d}"]}))
     call(grown.instance, Step("create_namespace", {"id": ["ns"]}))

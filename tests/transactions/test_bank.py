@@ -14,8 +14,6 @@ from tests.transactions.workers import ACCOUNTS, count_money, move_money
 START = 100
 BANKERS = 8
 READERS = 1
-STARTING = 3.0
-"""Seconds that processes need to begin."""
 
 
 def run_bank(root: Path, seconds: float) -> None:
@@ -23,18 +21,21 @@ def run_bank(root: Path, seconds: float) -> None:
     for name in ACCOUNTS:
         yard.create_table(name, {"money": [START]})
     spawn = multiprocessing.get_context("spawn")
-    deadline = time.time() + seconds + STARTING
     pipes, ends, workers = [], [], []
     for number in range(BANKERS + READERS):
         here, there = spawn.Pipe()
         is_banker = number < BANKERS
-        args = (str(root), number, deadline, there) if is_banker else (str(root), deadline, there)
+        args = (str(root), number, there) if is_banker else (str(root), there)
         workers.append(spawn.Process(target=move_money if is_banker else count_money, args=args))
         pipes.append(here)
         ends.append(there)
     for worker, end in zip(workers, ends, strict=True):
         worker.start()
         end.close()  # so that we notice if its owner dies
+    for pipe in pipes:
+        pipe.recv()
+    for pipe in pipes:
+        pipe.send(time.time() + seconds)
     results = [pipe.recv() for pipe in pipes]
     for worker in workers:
         worker.join()

@@ -35,11 +35,18 @@ def die(root: str) -> None:
     os._exit(1)
 
 
-def move_money(root: str, seed: int, deadline: float, told: Connection) -> None:
+def begin(told: Connection) -> float:
+    """Tell that this process is there, and wait until all are; the time at which to end."""
+    told.send(None)
+    return float(told.recv())
+
+
+def move_money(root: str, seed: int, told: Connection) -> None:
     """Transfer random amounts until the time is over, and tell how many landed and did not."""
     chance = random.Random(seed)
     yard = open_yard(root)
     landed = refused = 0
+    deadline = begin(told)
     while time.time() < deadline:
         source, target = chance.sample(ACCOUNTS, 2)
         amount = chance.randint(1, 10)
@@ -55,11 +62,12 @@ def move_money(root: str, seed: int, deadline: float, told: Connection) -> None:
     told.send((landed, refused))
 
 
-def count_money(root: str, deadline: float, told: Connection) -> None:
+def count_money(root: str, told: Connection) -> None:
     """Sum all accounts at one state after the other, and tell which sums there were."""
     yard = open_yard(root)
     sums: set[int] = set()
     looks = 0
+    deadline = begin(told)
     while time.time() < deadline:
         state = yard.states()[-1]
         then = yard.as_of(state.version)
