@@ -1,0 +1,168 @@
+import java.io.PrintStream;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Method;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.metastore.IHMSHandler;
+import org.apache.thrift.TProcessor;
+import org.apache.thrift.protocol.TBinaryProtocol;
+import org.apache.thrift.server.TThreadPoolServer;
+import org.apache.thrift.transport.TServerSocket;
+import org.apache.thrift.transport.TTransportFactory;
+
+/**
+ * A Hive Metastore that listens on loopback only, which Hive 2 and 3 cannot, with the tables for
+ * locks, which are not made on demand.
+ *
+ * <p>Classes that moved or changed between Hive 2.3, 3.1 and 4.0 are looked up by name.
+ */
+public final class LoopbackMetastore {
+  private static final String HIVE = "org.apache.hadoop.hive.";
+
+  private LoopbackMetastore() {}
+
+  /** Arguments: the JDBC address, the warehouse, the port (or {@code prepare}), the parent. */
+  public static void main(String[] arguments) throws Exception {
+    PrintStream output = System.out;
+    System.setOut(System.err); // Logs go there, and the output is read for one line only.
+    String database = arguments[0];
+    boolean prepares = arguments[2].equals("prepare");
+    endWith(Long.parseLong(arguments[3]));
+    Configuration conf = configuration();
+    if (!prepares) {
+      moveWarehouse(database, arguments[1]);
+    } else {
+      prepareLocks(conf);
+    }
+    IHMSHandler handler = handler(conf);
+    if (prepares) {
+      stop(database);
+      System.exit(0);
+    }
+    serve(handler, Integer.parseInt(arguments[2]), output);
+  }
+
+  /** Do not outlive the process that asked for this, however that ends. */
+  private static void endWith(long parent) {
+    ProcessHandle.of(parent)
+        .map(ProcessHandle::onExit)
+        .orElseThrow()
+        .thenRun(() -> Runtime.getRuntime().halt(0));
+  }
+
+  private static Configuration configuration() throws Exception {
+    Class<?> newer = find("metastore.conf.MetastoreConf");
+    if (newer != null) {
+      return (Configuration) newer.getMethod("newMetastoreConf").invoke(null);
+    }
+    return (Configuration) find("conf.HiveConf").getConstructor().newInstance();
+  }
+
+  /** Hive 4 has this among its tests only; it needs no locks for what we do. */
+  private static void prepareLocks(Configuration conf) throws Exception {
+    Class<?> preparation = find("metastore.txn.TxnDbUtil");
+    if (preparation != null) {
+      named(preparation, "prepDb", 1).invoke(null, conf);
+    }
+  }
+
+  private static IHMSHandler handler(Configuration conf) throws Exception {
+    Class<?> newer = find("metastore.HMSHandler");
+    if (newer != null) {
+      Object made = constructor(newer, 2).newInstance("loopback", conf);
+      Class<?> factory = find("metastore.HMSHandlerProxyFactory");
+      return (IHMSHandler) named(factory, "getProxy", 3).invoke(null, conf, made, false);
+    }
+    Object made =
+        constructor(find("metastore.HiveMetaStore$HMSHandler"), 3)
+            .newInstance("loopback", conf, false);
+    Class<?> store = find("metastore.HiveMetaStore");
+    return (IHMSHandler) named(store, "newRetryingHMSHandler", 2).invoke(null, made, conf);
+  }
+
+  private static void serve(IHMSHandler handler, int port, PrintStream output)
+      throws Exception {
+    ServerSocket socket = new ServerSocket();
+    socket.setReuseAddress(true);
+    socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 128);
+    Class<?> transports = find("thrift.TUGIContainingTransport$Factory");
+    if (transports == null) {
+      transports = find("metastore.security.TUGIContainingTransport$Factory");
+    }
+    Class<?> processors = find("metastore.TUGIBasedProcessor");
+    TThreadPoolServer.Args arguments =
+        new TThreadPoolServer.Args(new TServerSocket(socket))
+            .processor((TProcessor) constructor(processors, 1).newInstance(handler))
+            .transportFactory((TTransportFactory) transports.getConstructor().newInstance())
+            .protocolFactory(new TBinaryProtocol.Factory())
+            .minWorkerThreads(4)
+            .maxWorkerThreads(200);
+    TThreadPoolServer server = new TThreadPoolServer(arguments);
+    output.println("listening at " + socket.getLocalPort());
+    output.flush();
+    server.serve();
+  }
+
+  /** The database was prepared elsewhere, and knows where its own warehouse was. */
+  private static void moveWarehouse(String database, String warehouse) throws SQLException {
+    List<String> statements =
+        List.of(
+            "update DBS set DB_LOCATION_URI = ? where NAME = 'default'",
+            "update CTLGS set LOCATION_URI = ? where NAME = 'hive'");
+    try (Connection connection = DriverManager.getConnection(database)) {
+      for (String each : statements) {
+        try (PreparedStatement statement = connection.prepareStatement(each)) {
+          statement.setString(1, warehouse);
+          statement.executeUpdate();
+        } catch (SQLException failure) {
+          if (!failure.getSQLState().equals("42X05")) { // There are no catalogs before Hive 3.
+            throw failure;
+          }
+        }
+      }
+    }
+  }
+
+  private static void stop(String database) {
+    try {
+      DriverManager.getConnection(database.replace(";create=true", "") + ";shutdown=true").close();
+    } catch (SQLException always) {
+      System.out.println(always.getMessage());
+    }
+  }
+
+  private static Class<?> find(String name) {
+    try {
+      return Class.forName(HIVE + name);
+    } catch (ClassNotFoundException missing) {
+      return null;
+    }
+  }
+
+  private static Method named(Class<?> where, String name, int parameters) {
+    for (Method each : where.getDeclaredMethods()) {
+      if (each.getName().equals(name) && each.getParameterCount() == parameters) {
+        each.setAccessible(true);
+        return each;
+      }
+    }
+    throw new IllegalStateException(where + " has no " + name);
+  }
+
+  private static Constructor<?> constructor(Class<?> of, int parameters) {
+    for (Constructor<?> each : of.getDeclaredConstructors()) {
+      if (each.getParameterCount() == parameters) {
+        each.setAccessible(true);
+        return each;
+      }
+    }
+    throw new IllegalStateException("no such constructor of " + of);
+  }
+}
