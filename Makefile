@@ -7,7 +7,9 @@ WORKERS ?= 2
 
 SPARK_VERSIONS ?= 4.1.4 4.2.1
 
-.PHONY: help run test lint types unit spark deep bench interop interop-lance-spark bench-lance-spark ledger clean
+THRIFT := src/lanceyard/catalog/hive/metastore
+
+.PHONY: help run thrift test lint types unit spark deep bench interop interop-lance-spark bench-lance-spark ledger clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -75,6 +77,15 @@ interop-spark-%: pyproject.toml constraints.txt
 
 ledger: $(READY) ## Write down where the reference implementation deviates from the documents
 	$(BIN)/python -m tests.conformance.ledger
+
+thrift: ## Generate the protocol of the Hive Metastore anew; it takes a thrift compiler
+	rm -rf .thrift && mkdir .thrift
+	thrift --gen py -out .thrift $(THRIFT)/metastore.thrift
+	sed -i 's/^from [.]ttypes/from lanceyard.catalog.hive.metastore.generated.ttypes/' \
+		.thrift/$(THRIFT:src/%=%)/generated/*.py
+	mkdir -p $(THRIFT)/generated
+	cp .thrift/$(THRIFT:src/%=%)/generated/*.py $(THRIFT)/generated
+	rm -rf .thrift
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) .venv-spark-* .venv-lance-spark demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
