@@ -8,7 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lanceyard.namespace import DirectoryNamespace, MemoryNamespace, connect
+    from lanceyard.namespace import (
+        DirectoryNamespace,
+        HiveNamespace,
+        MemoryNamespace,
+        connect,
+    )
     from lanceyard.rest.async_client import AsyncRestNamespace
     from lanceyard.rest.client import RestNamespace
     from lanceyard.yard import Table, Yard, open
@@ -17,6 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncRestNamespace",
     "DirectoryNamespace",
+    "HiveNamespace",
     "MemoryNamespace",
     "RestNamespace",
     "Table",
@@ -28,6 +34,7 @@ __all__ = [
 _HOMES = {
     "AsyncRestNamespace": "lanceyard.rest.async_client",
     "DirectoryNamespace": "lanceyard.namespace",
+    "HiveNamespace": "lanceyard.namespace",
     "MemoryNamespace": "lanceyard.namespace",
     "RestNamespace": "lanceyard.rest.client",
     "Table": "lanceyard.yard",

@@ -12,7 +12,9 @@ from typing import Self, TypeVar
 from lanceyard.errors import InvalidInputError
 
 DEFAULT_WINDOW = 600.0
-ROOTS = frozenset({"root", "path", "dir.root", "dir.path"})
+STORAGE = "storage."
+"""What the properties begin with that are options of the object store."""
+ROOTS = frozenset({"root", "path", "dir.root", "dir.path", "hive.root"})
 _V = TypeVar("_V")
 
 # Properties of the reference implementation which have no meaning here: what they tune is always
@@ -106,8 +108,8 @@ class DirectorySettings:
         for name, text in properties.items():
             key = name.removeprefix("dir.")
             key = "root" if key == "path" else key
-            if key.startswith("storage."):
-                _put(storage, _storage_name(key), text)
+            if key.startswith(STORAGE):
+                _put(storage, storage_name(key), text)
             elif key in PARSERS:
                 _put(values, key, PARSERS[key](name, text))
             elif key in REFERENCE_PROPERTIES or key.startswith(REFERENCE_PREFIXES):
@@ -180,8 +182,9 @@ PARSERS: dict[str, Callable[[str, str], object]] = {
 }
 
 
-def _storage_name(key: str) -> str:
-    name = key.removeprefix("storage.").lower()
+def storage_name(key: str) -> str:
+    """Lance's name of a property that is an option of the object store."""
+    name = key.removeprefix(STORAGE).lower()
     return STORAGE_ALIASES.get(name, name)
 
 

@@ -38,7 +38,7 @@ from tests.versions.managed import (
     write_past,
 )
 
-LOGGER = "lanceyard.catalog.directory.versions"
+LOGGER = "lanceyard.catalog.version_files"
 FOREIGN = 666
 # The upkeep of a crashed catalog crashes too, in a thread that nobody waits for.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
+from collections.abc import Callable
 from typing import NamedTuple
 
-from lanceyard.catalog.versions import STAGED, final_name
+from lanceyard.catalog.ranges import Ranges
+from lanceyard.catalog.versions import STAGED, TableVersion, final_name
 from lanceyard.storage.base import Store
 
+LOGGER = logging.getLogger(__name__)
 VERSIONS = "_versions"
 LAST = 2**64 - 1
 MAGIC = b"LANC"
@@ -84,6 +88,13 @@ class VersionFiles:
                 found[number] = entry.name
         return found
 
+    def version(self, number: int, name: str) -> TableVersion | None:
+        """What the manifest of a version tells from outside; None if it is not there."""
+        stat = self._store.stat(self.path_of(name))
+        if stat is None:
+            return None
+        return TableVersion(number, name, stat.size, stat.e_tag, round(stat.modified * 1000))
+
     def is_torn(self, version: int) -> bool:
         """Whether the manifest of a version was cut short, as a power failure can leave it."""
         data = self._store.get(self.path(version))
@@ -117,6 +128,38 @@ class VersionFiles:
         self._store.delete(source)
         return Published(is_ours=True, aside=tuple(moved))
 
+    def set_aside(self, name: str, is_ours: Callable[[], bool]) -> str | None:
+        """Move a manifest aside that is not part of its table, and return its new name.
+
+        None, and nothing is changed in the end, if it turns out to be `is_ours` by then.
+        """
+        aside = foreign_name(name)
+        try:
+            self._store.move(self.path_of(name), self.path_of(aside))
+        except FileNotFoundError:
+            return None  # another one was faster
+        if not is_ours():
+            return aside
+        if self._store.copy_if_absent(self.path_of(aside), self.path_of(name)):
+            # A writer came in between: this may be its manifest, or gives way when it publishes.
+            self._store.delete(self.path_of(aside))
+        return None
+
+    def remove(self, numbers: Ranges, is_ours: Callable[[int], bool]) -> None:
+        """Delete the manifests of versions, except for those that are `is_ours` again by then."""
+        for number, name in self.names().items():
+            if not numbers.has(number):
+                continue
+            doomed = self.path_of(f"{name}-deleted-{uuid.uuid4().hex}")
+            try:
+                self._store.move(self.path_of(name), doomed)
+            except FileNotFoundError:
+                continue  # others have removed it
+            # A writer may have come in between, with a new version of this number.
+            if is_ours(number):
+                self._store.copy_if_absent(doomed, self.path_of(name))
+            self._store.delete(doomed)
+
     def _move_other_aside(self, final: str, ours: bytes) -> list[str]:
         """Move a manifest aside and return its new name, unless it is ours by now."""
         aside = foreign_name(final)
@@ -130,6 +173,25 @@ class VersionFiles:
         self._store.copy_if_absent(place, target)
         self._store.delete(place)
         return []
+
+
+def after_commit(work: Callable[[], object]) -> None:
+    """Do what a change that has landed leaves to do; what fails is left to the next reader."""
+    try:
+        work()
+    except OSError as failure:
+        LOGGER.warning("a commit has landed, and is to be carried on later: %s", failure)
+
+
+def report_foreign(table: str, number: int, aside: str) -> None:
+    """Tell that a manifest was moved aside, to a path."""
+    LOGGER.warning(
+        "somebody wrote version %d of table %s past the catalog; it is not part of the table, "
+        "and was moved to %s",
+        number,
+        table,
+        aside,
+    )
 
 
 def foreign_name(final: str) -> str:

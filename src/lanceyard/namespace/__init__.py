@@ -3,6 +3,7 @@
 from lanceyard.namespace.implementations import (
     CatalogName,
     DirectoryNamespace,
+    HiveNamespace,
     MemoryNamespace,
     Namespace,
     connect,
@@ -12,6 +13,7 @@ from lanceyard.namespace.implementations import (
 __all__ = [
     "CatalogName",
     "DirectoryNamespace",
+    "HiveNamespace",
     "MemoryNamespace",
     "Namespace",
     "connect",

@@ -30,6 +30,8 @@ from lanceyard.storage.roots import absolute_root
 
 CatalogName = str | os.PathLike[str] | Mapping[str, str]
 """A catalog as people name it: a path, a URI, the address of a server, or properties."""
+SCHEMES = {"http://": "rest", "https://": "rest", "thrift://": "hive"}
+"""What the addresses of servers begin with."""
 
 
 class Namespace(
@@ -55,7 +57,30 @@ class Namespace(
     """
 
 
-class DirectoryNamespace(Namespace):
+class ConfiguredNamespace(Namespace):
+    """A namespace that its properties make: with them it is pickled, and compared."""
+
+    _given: dict[str, str]
+
+    def _remember(self, properties: Mapping[str, str], root: str | None) -> None:
+        """Keep the properties that it was made of.
+
+        A relative root means the folder of this process, wherever a pickle is opened.
+        """
+        self._given = {k: v for k, v in properties.items() if k not in ROOTS}
+        if root is not None:
+            self._given["root"] = absolute_root(root)
+
+    def __repr__(self) -> str:
+        shown = {k: v for k, v in self._given.items() if not k.startswith("storage.")}
+        said = ", ".join(f"{k}={v!r}" for k, v in sorted(shown.items()))
+        return f"{type(self).__name__}({said})"
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, str]]]:
+        return _construct, (type(self), self._given)  # type: ignore[return-value]
+
+
+class DirectoryNamespace(ConfiguredNamespace):
     """The namespace of a directory: V1, V2, compatibility mode or bare, as its properties say.
 
     Constructing it touches no storage. Instances may be shared between threads, pickled, and used
@@ -72,21 +97,30 @@ class DirectoryNamespace(Namespace):
     def __init__(self, **properties: str) -> None:
         """Take the properties of `DirectorySettings`, as strings."""
         settings = DirectorySettings.from_properties(properties)
-        # A relative root means the folder of this process, wherever a pickle is opened.
-        self._given = {k: v for k, v in properties.items() if k not in ROOTS}
-        self._given["root"] = absolute_root(settings.root)
+        self._remember(properties, settings.root)
         super().__init__(open_catalog(settings))
 
     def _at(self, state: State) -> Namespace:
         """Not a plain one: this can be pickled."""
         return type(self)(**{**self._given, "as_of": str(state.version)})
 
-    def __repr__(self) -> str:
-        shown = {k: v for k, v in self._given.items() if not k.startswith("storage.")}
-        return f"DirectoryNamespace({', '.join(f'{k}={v!r}' for k, v in sorted(shown.items()))})"
 
-    def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, str]]]:
-        return _construct, (type(self), self._given)  # type: ignore[return-value]
+class HiveNamespace(ConfiguredNamespace):
+    """The namespace of a Hive Metastore: its databases are namespaces, in Hive 3 its catalogs too.
+
+    Constructing it makes no call. Instances may be shared between threads, pickled, and used in the
+    child of a fork.
+    """
+
+    def __init__(self, **properties: str) -> None:
+        """Take the properties of `HiveSettings`, as strings, with ``hive.`` before them or not."""
+        try:
+            from lanceyard.catalog import hive
+        except ModuleNotFoundError as cause:
+            raise InvalidInputError("impl=hive needs the extra 'lanceyard[hive]'") from cause
+        settings = hive.HiveSettings.from_properties(properties)
+        self._remember(properties, settings.root)
+        super().__init__(hive.open_catalog(settings))
 
 
 class MemoryNamespace(Namespace):
@@ -107,6 +141,7 @@ class MemoryNamespace(Namespace):
 
 IMPLEMENTATIONS = {
     "dir": "lanceyard.namespace.implementations:DirectoryNamespace",
+    "hive": "lanceyard.namespace.implementations:HiveNamespace",
     "memory": "lanceyard.namespace.implementations:MemoryNamespace",
     "rest": "lanceyard.rest.client:RestNamespace",
 }
@@ -141,8 +176,8 @@ def properties_of(catalog: CatalogName) -> dict[str, str]:
     """The properties of a catalog for `connect`, which mean the same in every process."""
     if not isinstance(catalog, Mapping):
         place = os.fspath(catalog)
-        is_served = place.startswith(("http://", "https://"))
-        catalog = {"impl": "rest", "uri": place} if is_served else {"root": place}
+        impl = next((SCHEMES[each] for each in SCHEMES if place.startswith(each)), None)
+        catalog = {"root": place} if impl is None else {"impl": impl, "uri": place}
     given = {"impl": "dir", **catalog}
     return {key: absolute_root(each) if key in ROOTS else each for key, each in given.items()}
 

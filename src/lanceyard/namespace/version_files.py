@@ -38,22 +38,22 @@ class BranchFiles:
         names = self._files.names()
         numbers = [n for n in sorted(names, reverse=page.descending) if page.follows(n)]
         wanted = numbers[: page.limit]
-        found = [self._version(number, names[number]) for number in wanted]
+        found = [self._files.version(number, names[number]) for number in wanted]
         return Versions([v for v in found if v is not None], len(numbers) > len(wanted))
 
     def latest(self) -> TableVersion | None:
         """The newest version; None if there is none."""
         found = self._files.newest()
-        return None if found is None else self._version(*found)
+        return None if found is None else self._files.version(*found)
 
     def has(self, version: TableVersion) -> bool:
         """Whether a version that was seen is still the same."""
-        return self._version(version.number, version.manifest) == version
+        return self._files.version(version.number, version.manifest) == version
 
     def find(self, number: int) -> TableVersion:
         """One version. Raises `TableVersionNotFoundError`."""
         name = self._files.names().get(number)
-        found = None if name is None else self._version(number, name)
+        found = None if name is None else self._files.version(number, name)
         if found is None:
             raise errors.version_not_found(self._identifier, number)
         return found
@@ -96,12 +96,6 @@ class BranchFiles:
     def _exists(self, number: int) -> errors.TableVersionAlreadyExistsError:
         last = max(self._files.names(), default=number)
         return errors.version_exists(self._identifier, number, last)
-
-    def _version(self, number: int, name: str) -> TableVersion | None:
-        stat = self._store.stat(self._files.path_of(name))
-        if stat is None:
-            return None
-        return TableVersion(number, name, stat.size, stat.e_tag, round(stat.modified * 1000))
 
 
 def is_kept(entry: TableEntry, branch: str | None) -> bool:

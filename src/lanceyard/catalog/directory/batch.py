@@ -23,9 +23,9 @@ from lanceyard.catalog.changes import (
     Together,
 )
 from lanceyard.catalog.directory import layout
-from lanceyard.catalog.directory.versions import after_commit
 from lanceyard.catalog.ranges import Ranges
 from lanceyard.catalog.snapshot import TABLE, Row
+from lanceyard.catalog.version_files import after_commit
 from lanceyard.catalog.versions import (
     CreateVersion,
     Declare,

@@ -33,10 +33,9 @@ from lanceyard.catalog.directory.contents import Contents
 from lanceyard.catalog.directory.hashed import HashedCatalog
 from lanceyard.catalog.directory.history import OWN_TAG
 from lanceyard.catalog.directory.manifest import Manifest
-from lanceyard.catalog.directory.versions import after_commit
 from lanceyard.catalog.snapshot import TABLE, Row
 from lanceyard.catalog.transactions import Status, Transaction, Transactions
-from lanceyard.catalog.version_files import VersionFiles, number_of
+from lanceyard.catalog.version_files import VersionFiles, after_commit, number_of
 from lanceyard.catalog.versions import STAGED, TableVersion
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -22,7 +21,7 @@ from lanceyard.catalog.directory.manifest.table import Management
 from lanceyard.catalog.maintenance import pages
 from lanceyard.catalog.ranges import Ranges
 from lanceyard.catalog.snapshot import TABLE, Row, Snapshot
-from lanceyard.catalog.version_files import VersionFiles, foreign_name
+from lanceyard.catalog.version_files import VersionFiles, report_foreign
 from lanceyard.catalog.versions import CreateVersion, TableVersion
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
@@ -145,33 +144,13 @@ class ManagedVersions:
         return {n: name for n, name in names.items() if last is not None and n > last}
 
     def _move_aside(self, table: Row, number: int, name: str) -> None:
-        files = self._files(table)
-        aside = foreign_name(name)
-        try:
-            self._store.move(files.path_of(name), files.path_of(aside))
-        except FileNotFoundError:
-            return  # another one was faster
-        if not self._has_row(table, number):
+        aside = self._files(table).set_aside(name, lambda: self._has_row(table, number))
+        if aside is not None:
             self._report(table, number, aside)
-        elif self._store.copy_if_absent(files.path_of(aside), files.path_of(name)):
-            # A writer came in between: this may be its manifest, or gives way when it publishes.
-            self._store.delete(files.path_of(aside))
 
     def unpublish(self, table: Row, numbers: Ranges) -> None:
         """Delete the manifests of versions whose rows are gone."""
-        files = self._files(table)
-        for number, name in files.names().items():
-            if not numbers.has(number):
-                continue
-            doomed = files.path_of(f"{name}-deleted-{uuid.uuid4().hex}")
-            try:
-                self._store.move(files.path_of(name), doomed)
-            except FileNotFoundError:
-                continue  # others have removed it
-            # A writer may have come in between, with a new version of this number.
-            if self._has_row(table, number):
-                self._store.copy_if_absent(doomed, files.path_of(name))
-            self._store.delete(doomed)
+        self._files(table).remove(numbers, lambda number: self._has_row(table, number))
 
     def adoptable(self, location: str) -> tuple[tuple[int, str], ...]:
         """The versions in a directory, where versions are rows."""
@@ -182,11 +161,8 @@ class ManagedVersions:
         files = VersionFiles(self._store, location)
         found = []
         for number, name in sorted(files.names().items()):
-            stat = self._store.stat(files.path_of(name))
-            if stat is not None:
-                version = TableVersion(
-                    number, name, stat.size, stat.e_tag, round(stat.modified * 1000)
-                )
+            version = files.version(number, name)
+            if version is not None:
                 found.append((number, version.to_json(location)))
         return tuple(found)
 
@@ -231,13 +207,7 @@ class ManagedVersions:
         self._try_each(changes)
 
     def _report(self, table: Row, number: int, aside: str) -> None:
-        LOGGER.warning(
-            "somebody wrote version %d of table %s past the catalog; it is not part of the table, "
-            "and was moved to %s",
-            number,
-            table.object_id,
-            f"{table.location}/_versions/{aside}",
-        )
+        report_foreign(table.object_id, number, f"{table.location}/_versions/{aside}")
 
     def _has_row(self, table: Row, number: int) -> bool:
         return self._manifest.read(lambda state: state.versions(table.object_id).has(number))
@@ -285,14 +255,6 @@ class ManagedVersions:
 
     def _files(self, table: Row) -> VersionFiles:
         return VersionFiles(self._store, table.location or "")
-
-
-def after_commit(work: Callable[[], object]) -> None:
-    """Do what a change that has landed leaves to do; what fails is left to the next reader."""
-    try:
-        work()
-    except OSError as failure:
-        LOGGER.warning("a commit has landed, and is to be carried on later: %s", failure)
 
 
 def _latest_at(state: Snapshot, table: Row) -> int | None:
