@@ -6,6 +6,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 SPARK_VERSIONS ?= 4.1.4 4.2.1
+HIVE_VERSIONS ?= 3.1.3 4.0.1
 
 THRIFT := src/lanceyard/catalog/hive/metastore
 
@@ -57,7 +58,7 @@ bench: $(READY) ## Compare with the reference implementation and with Parquet, s
 bench-lance-spark: $(READY) .venv-lance-spark ## Compare with Java's lance-spark, side by side
 	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python benchmarks/lance_spark.py
 
-interop: $(SPARK_VERSIONS:%=interop-spark-%) interop-lance-spark ## Run beside other versions and programs
+interop: $(SPARK_VERSIONS:%=interop-spark-%) $(HIVE_VERSIONS:%=interop-hive-%) interop-lance-spark ## Run beside other versions and programs
 
 interop-lance-spark: $(READY) .venv-lance-spark ## Run Java's lance-spark through our server
 	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python -m pytest -q -m interop tests/interop
@@ -75,6 +76,15 @@ interop-spark-%: pyproject.toml constraints.txt
 	.venv-spark-$*/bin/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark \
 		-W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
+interop-hive-%: $(READY) .hive-% ## Run the tests of Hive on another metastore: 3.1.3, 4.0.1
+	HIVE_JARS=$(CURDIR)/.hive-$* CONFORMANCE_BACKENDS=hive,hive_managed \
+		$(BIN)/python -m pytest -q -n $(WORKERS) tests/hive tests/conformance
+
+.hive-%: tests/hive/pom.xml # Maven fetches the jars; Hive 4 has parted its server from the rest
+	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$@.part \
+		-Dhive.version=$* -Dhive.artifact=hive-standalone-metastore$(if $(filter 4.%,$*),-server)
+	mv $@.part $@
+
 ledger: $(READY) ## Write down where the reference implementation deviates from the documents
 	$(BIN)/python -m tests.conformance.ledger
 
@@ -88,4 +98,4 @@ thrift: ## Generate the protocol of the Hive Metastore anew; it takes a thrift c
 	rm -rf .thrift
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .venv-spark-* .venv-lance-spark demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark-* .venv-lance-spark .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

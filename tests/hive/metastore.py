@@ -26,13 +26,16 @@ JARS = "HIVE_JARS"
 PATIENCE = 120.0
 READY = "listening at "
 SCHEMES = ("s3", "s3a", "gs", "az", "abfss", "oss", "cos", "hdfs")
+HIVE = "org.apache.hadoop.hive.metastore"
 SETTINGS = {
     "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
     "datanucleus.schema.autoCreateAll": "true",
     "datanucleus.connectionPoolingType": "HikariCP",
     "hive.metastore.schema.verification": "false",
     "hive.async.log.enabled": "false",
-    "hive.metastore.event.db.notification.api.auth": "false",
+    # Hive 3 and newer, of which the metastore alone is there.
+    "metastore.expression.proxy": f"{HIVE}.DefaultPartitionExpressionProxy",
+    "metastore.task.threads.always": f"{HIVE}.events.EventCleanerTask",
     **{f"fs.{scheme}.impl": "PretendedFiles" for scheme in SCHEMES},
 }
 OPTIONS = (
@@ -108,14 +111,16 @@ def prepared() -> Path:
     place = Path(tempfile.gettempdir(), f"lanceyard-hive-{os.getuid()}-{digest()}")
     if not place.is_dir():
         making = Path(tempfile.mkdtemp(prefix=f"{place.name}-"))
-        compile_launcher(making / "classes")
-        process = launch(making, "prepare", {}, classes=making / "classes")
-        said, _ = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, said + (making / "log").read_text()
-        # Others may have been faster.
-        with contextlib.suppress(OSError):
-            making.rename(place)
-        shutil.rmtree(making, ignore_errors=True)
+        try:
+            compile_launcher(making / "classes")
+            process = launch(making, "prepare", {}, classes=making / "classes")
+            process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, (making / "log").read_text()
+            # Others may have been faster.
+            with contextlib.suppress(OSError):
+                making.rename(place)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
     return place
 
 

@@ -29,24 +29,30 @@ public final class LoopbackMetastore {
   private LoopbackMetastore() {}
 
   /** Arguments: the JDBC address, the warehouse, the port (or {@code prepare}), the parent. */
-  public static void main(String[] arguments) throws Exception {
+  public static void main(String[] arguments) {
     PrintStream output = System.out;
     System.setOut(System.err); // Logs go there, and the output is read for one line only.
-    String database = arguments[0];
-    boolean prepares = arguments[2].equals("prepare");
-    endWith(Long.parseLong(arguments[3]));
-    Configuration conf = configuration();
-    if (!prepares) {
-      moveWarehouse(database, arguments[1]);
-    } else {
-      prepareLocks(conf);
-    }
-    IHMSHandler handler = handler(conf);
-    if (prepares) {
-      stop(database);
+    try {
+      endWith(Long.parseLong(arguments[3]));
+      run(arguments[0], arguments[1], arguments[2], output);
       System.exit(0);
+    } catch (Throwable failure) {
+      failure.printStackTrace();
+      System.exit(1); // Threads of Hive would keep it alive.
     }
-    serve(handler, Integer.parseInt(arguments[2]), output);
+  }
+
+  private static void run(String database, String warehouse, String port, PrintStream output)
+      throws Exception {
+    Configuration conf = configuration();
+    if (port.equals("prepare")) {
+      prepareLocks(conf);
+      handler(conf);
+      stop(database);
+    } else {
+      moveWarehouse(database, warehouse);
+      serve(handler(conf), Integer.parseInt(port), output);
+    }
   }
 
   /** Do not outlive the process that asked for this, however that ends. */

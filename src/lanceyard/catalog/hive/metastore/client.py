@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import getpass
 import socket
+import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lanceyard.catalog.hive.metastore.connection import Connection
-from lanceyard.catalog.hive.metastore.failures import MetaError, UnknownMethodError
+from lanceyard.catalog.hive.metastore.failures import MetaError, MetastoreError, UnknownMethodError
 from lanceyard.catalog.hive.metastore.generated import ttypes
 from lanceyard.catalog.hive.metastore.pool import Pool
 from lanceyard.catalog.hive.metastore.records import (
@@ -24,6 +25,8 @@ from lanceyard.catalog.hive.metastore.settings import Address, MetastoreSettings
 BATCH = 500
 """How many tables are asked for in one call."""
 ALL = -1
+DEFAULT_DATABASE = "default"
+"""That every catalog has."""
 EXCLUSIVE, TABLE_LEVEL, NO_TRANSACTION = 3, 2, 6
 ACQUIRED, WAITING = 1, 2
 
@@ -89,11 +92,22 @@ class Metastore:
         self._change(Call("alter_catalog", (request,)))
 
     def drop_catalog(self, name: str) -> None:
-        """Drop a catalog without databases, other than ``default``, which goes with it.
+        """Drop a catalog without databases, other than ``default``, which goes with it; files stay.
 
         Raises `NoSuchObjectError`, `InvalidOperationError`.
         """
-        self._change(Call("drop_catalog", (ttypes.DropCatalogRequest(name),)))
+        catalog = self.find_catalog(name)
+        default = self.find_database(DatabaseName(DEFAULT_DATABASE, name))
+        # The server deletes the folders of both with all that is in them: let it be another one.
+        nowhere = f"{catalog.location.rstrip('/')}/_dropped_{uuid.uuid4().hex}"
+        self.alter_catalog(replace(catalog, location=nowhere))
+        self.alter_database(replace(default, location=nowhere))
+        try:
+            self._change(Call("drop_catalog", (ttypes.DropCatalogRequest(name),)))
+        except MetastoreError:
+            self.alter_database(default)
+            self.alter_catalog(catalog)
+            raise
 
     def database_names(self, catalog: str | None = None) -> list[str]:
         """The names of the databases, of one catalog where there are such."""
