@@ -80,6 +80,8 @@ interop-hive-%: $(READY) .hive-% ## Run the tests of Hive on another metastore: 
 	HIVE_JARS=$(CURDIR)/.hive-$* CONFORMANCE_BACKENDS=hive,hive_managed \
 		$(BIN)/python -m pytest -q -n $(WORKERS) tests/hive tests/conformance
 
+.PRECIOUS: .hive-%
+
 .hive-%: tests/hive/pom.xml # Maven fetches the jars; Hive 4 has parted its server from the rest
 	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$@.part \
 		-Dhive.version=$* -Dhive.artifact=hive-standalone-metastore$(if $(filter 4.%,$*),-server)

@@ -126,7 +126,7 @@ class Metastore:
         self._change(Call("create_database", (database.sent(),)))
 
     def alter_database(self, database: HiveDatabase) -> None:
-        """Replace what is kept about a database. Raises `NoSuchObjectError`.
+        """Replace what is kept about a database. Raises `NoSuchObjectError`, but not in Hive 2.
 
         Hive 2 keeps parameters and the owner, and ignores a new description or location.
         """

@@ -11,6 +11,7 @@ import time
 from thrift.transport.TTransport import TTransportBase
 
 from lanceyard.catalog.hive.metastore.settings import Address, Tls
+from lanceyard.errors import InvalidInputError
 
 LARGEST_READ = 1 << 20
 """What is asked for at once: lengths that a server sends are not believed."""
@@ -20,13 +21,16 @@ class SocketTransport(TTransportBase):  # type: ignore[misc]  # the runtime has 
     """A socket whose calls end at a deadline, which whoever makes a call sets."""
 
     def __init__(self, address: Address, timeout: float, tls: Tls | None) -> None:
-        """Connect. Raises `OSError`."""
+        """Connect. Raises `OSError`, and `InvalidInputError` for certificates that are none."""
         self.deadline = time.monotonic() + timeout
+        context = None if tls is None else _context(tls)
         opened = socket.create_connection((address.host, address.port), timeout)
         try:
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            self._socket = opened if tls is None else _secured(opened, address.host, tls)
+            if context is not None:
+                opened = context.wrap_socket(opened, server_hostname=address.host)
+            self._socket = opened
         except BaseException:
             opened.close()
             raise
@@ -65,10 +69,16 @@ class SocketTransport(TTransportBase):  # type: ignore[misc]  # the runtime has 
         return left
 
 
-def _secured(opened: socket.socket, host: str, tls: Tls) -> ssl.SSLSocket:
+def _context(tls: Tls) -> ssl.SSLContext:
     """Files are read anew for every connection: certificates are renewed."""
-    context = ssl.create_default_context(cafile=tls.ca_cert)
+    try:
+        context = ssl.create_default_context(cafile=tls.ca_cert)
+        if tls.cert_file is not None:
+            context.load_cert_chain(tls.cert_file, tls.key_file)
+    except OSError as failure:
+        files = ", ".join(filter(None, (tls.ca_cert, tls.cert_file, tls.key_file)))
+        raise InvalidInputError(
+            f"properties 'tls.*': no certificates can be read from {files} ({failure})"
+        ) from failure
     context.check_hostname = tls.assert_hostname
-    if tls.cert_file is not None:
-        context.load_cert_chain(tls.cert_file, tls.key_file)
-    return context.wrap_socket(opened, server_hostname=host)
+    return context
