@@ -31,7 +31,7 @@ class Backend:
     """What the case's id says."""
 
     mode: str
-    """The set of rules it follows: `memory`, `v1`, `v2`, `compat` or `bare`."""
+    """The set of rules it follows: `memory`, `v1`, `v2`, `compat`, `bare` or `hive`."""
 
     open: Callable[[Path], LanceNamespace]
     """Connects to the catalog at a root directory, which need not exist."""
@@ -63,8 +63,29 @@ class Backend:
     listing: bool = False
     """A `<name>.lance` directory in the root is a table of the root namespace."""
 
+    deep: bool = True
+    """Namespaces nest at will, where there are any."""
+
+    any_name: bool = True
+    """Names are those of the documents; otherwise `a-z`, `0-9` and `_` alone."""
+
+    one_name: bool = True
+    """A table and a namespace cannot have the same name."""
+
+    folders: bool = False
+    """Each namespace keeps its tables in a folder of its own."""
+
+    batches: bool = True
+    """Several changes can be committed at once, where versions are managed."""
+
     extensions: bool = True
     """What the documents do not ask for: AlterNamespace, protection, dicts, strict settings."""
+
+    close: Callable[[Path], None] = lambda _root: None
+    """Cleans up after a case, beside the root directory."""
+
+    only: frozenset[str] = frozenset()
+    """The modules of the kit that are tried in a plain run; all if there are none."""
 
     @property
     def homes(self) -> list[list[str]]:
@@ -139,6 +160,35 @@ _MANIFEST: dict[str, Any] = {
     "manifest": True,
 }
 
+
+def _hive(**properties: str) -> Callable[[Path], LanceNamespace]:
+    def open_root(root: Path) -> LanceNamespace:
+        from tests.hive.corner import open_corner
+
+        return open_corner(root, **properties)
+
+    return open_root
+
+
+def _clear_hive(root: Path) -> None:
+    from tests.hive.corner import clear_corner
+
+    clear_corner(root)
+
+
+_HIVE: dict[str, Any] = {
+    "nested": True,
+    "rename": True,
+    "declared_properties": True,
+    "register_anywhere": True,
+    "deep": False,
+    "any_name": False,
+    "one_name": False,
+    "folders": True,
+    "batches": False,
+    "close": _clear_hive,
+}
+
 BACKENDS = [
     Backend("memory", "memory", _memory, **_MANIFEST | {"on_disk": False, "manifest": False}),
     Backend("v1", "v1", _directory(**_V1), listing=True),
@@ -148,6 +198,20 @@ BACKENDS = [
     Backend("managed", "v2", _directory(**_MANAGED), **_MANIFEST, managed=True),
 ]
 """Ours: what a plain run of the kit tries."""
+
+
+HIVE = [
+    Backend("hive", "hive", _hive(), **_HIVE, only=frozenset({"test_declare", "test_rename"})),
+    Backend(
+        "hive_managed",
+        "hive",
+        _hive(managed_by="impl"),
+        **_HIVE,
+        managed=True,
+        only=frozenset({"test_new_versions", "test_deleted_versions"}),
+    ),
+]
+"""On a real metastore: a part of the kit in a plain run, all of it in `make deep`."""
 
 
 def _over_rest(backend: Backend) -> Callable[[Path], LanceNamespace]:
@@ -181,10 +245,12 @@ REFERENCES = [
 ]
 """The directory namespace inside pylance, measured by `ledger.py`."""
 
-ALL = {backend.name: backend for backend in [*BACKENDS, *REST, *REFERENCES]}
+ALL = {backend.name: backend for backend in [*BACKENDS, *HIVE, *REST, *REFERENCES]}
 
 
 def selected() -> list[Backend]:
     """The backends of this run."""
     names = os.environ.get("CONFORMANCE_BACKENDS")
-    return [ALL[name] for name in names.split(",")] if names else [*BACKENDS, ALL["rest_v2"]]
+    if names:
+        return [replace(ALL[name], only=frozenset()) for name in names.split(",")]
+    return [*BACKENDS, ALL["rest_v2"], *HIVE]

@@ -59,6 +59,8 @@ def _answerable(case: pytest.Item) -> bool:
 
 
 def _applies(rule: Node, backend: Backend) -> bool:
+    if backend.only and rule.path.stem not in backend.only:
+        return False
     return all(matches(backend, mark.kwargs) for mark in rule.iter_markers("applies"))
 
 
@@ -97,17 +99,19 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Backend], Path]:
 
 
 @pytest.fixture
-def untouched(backend: Backend, root: Path) -> Catalog:
+def untouched(backend: Backend, root: Path) -> Iterator[Catalog]:
     """A catalog whose root does not exist yet."""
-    return Catalog(backend.open(root), backend, root)
+    yield Catalog(backend.open(root), backend, root)
+    backend.close(root)
 
 
 @pytest.fixture
-def catalog(backend: Backend, root: Path, seed: Callable[[Backend], Path]) -> Catalog:
+def catalog(backend: Backend, root: Path, seed: Callable[[Backend], Path]) -> Iterator[Catalog]:
     """A catalog with nothing in it."""
     if backend.manifest:
         shutil.copytree(seed(backend), root)
-    return Catalog(backend.open(root), backend, root)
+    yield Catalog(backend.open(root), backend, root)
+    backend.close(root)
 
 
 @pytest.fixture

@@ -195,7 +195,7 @@ def test_an_unknown_mode_of_creating_is_refused(
         catalog.create_table([*home, "t"], 1, mode=mode)
 
 
-@applies(nested=True)
+@applies(nested=True, one_name=True)
 @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
 def test_creating_a_table_over_a_namespace_is_refused(
     catalog: Catalog, ns: list[str], mode: str

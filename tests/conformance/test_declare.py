@@ -63,7 +63,7 @@ def test_a_refused_declaration_leaves_the_table_alone(catalog: Catalog, table: l
     assert catalog.rows(table) == [1, 2, 3]
 
 
-@applies(nested=True)
+@applies(nested=True, one_name=True)
 def test_declaring_over_a_namespace_is_refused(catalog: Catalog, ns: list[str]) -> None:
     """004, Object Name: a name is unique among all objects of the same parent."""
     with refused(ErrorCode.TABLE_ALREADY_EXISTS):

@@ -41,6 +41,9 @@ ODD = [
 ]
 odd = pytest.mark.parametrize("name", ODD, ids=[f"{at:02}" for at in range(len(ODD))])
 
+any_name = applies(any_name=True)
+few_names = applies(any_name=False)
+
 FORBIDDEN = {
     "empty": "",
     "dot": ".",
@@ -59,6 +62,7 @@ FORBIDDEN = {
 forbidden = pytest.mark.parametrize("name", FORBIDDEN.values(), ids=FORBIDDEN.keys())
 
 
+@any_name
 @odd
 def test_a_table_of_any_name_goes_round(catalog: Catalog, home: list[str], name: str) -> None:
     identifier = [*home, name]
@@ -70,6 +74,7 @@ def test_a_table_of_any_name_goes_round(catalog: Catalog, home: list[str], name:
     assert (catalog.tables(home), location.exists()) == ([], False)
 
 
+@any_name
 @applies(nested=True)
 @odd
 def test_a_namespace_of_any_name_goes_round(catalog: Catalog, name: str) -> None:
@@ -83,6 +88,7 @@ def test_a_namespace_of_any_name_goes_round(catalog: Catalog, name: str) -> None
     assert catalog.namespaces([]) == []
 
 
+@any_name
 @applies(declare=True)
 @applies(on_disk=True)
 @odd
@@ -100,6 +106,7 @@ def test_a_directory_of_any_name_is_a_table(catalog: Catalog, name: str) -> None
     assert catalog.tables([]) == [name]
 
 
+@any_name
 @applies(nested=True)
 def test_a_name_may_end_like_a_table_directory(catalog: Catalog, home: list[str]) -> None:
     catalog.create_table([*home, "t.lance"], 1)
@@ -107,6 +114,7 @@ def test_a_name_may_end_like_a_table_directory(catalog: Catalog, home: list[str]
     assert (catalog.rows([*home, "t.lance"]), catalog.rows([*home, "t"])) == ([1], [2])
 
 
+@any_name
 @pytest.mark.parametrize(("one", "other"), [("t", "T"), ("é", "e\u0301"), ("a", "a ")])
 def test_names_that_look_alike_are_different(
     catalog: Catalog, home: list[str], one: str, other: str
@@ -116,6 +124,7 @@ def test_names_that_look_alike_are_different(
     assert (catalog.rows([*home, one]), catalog.rows([*home, other])) == ([1], [2])
 
 
+@any_name
 @applies(nested=True)
 def test_an_identifier_may_be_longer_than_a_file_name(catalog: Catalog) -> None:
     path = [letter * 200 for letter in "abc"]
@@ -125,6 +134,7 @@ def test_an_identifier_may_be_longer_than_a_file_name(catalog: Catalog) -> None:
     assert catalog.rows(path) == [1]
 
 
+@any_name
 @applies(nested=True)
 def test_identifiers_that_differ_far_to_the_right_are_different_tables(catalog: Catalog) -> None:
     catalog.create_namespace(["n" * 200])
@@ -132,6 +142,28 @@ def test_identifiers_that_differ_far_to_the_right_are_different_tables(catalog: 
     for number, table in enumerate(tables):
         catalog.create_table(table, number)
     assert [catalog.rows(table) for table in tables] == [[0], [1]]
+
+
+@few_names
+@pytest.mark.parametrize("name", ["t", "t_1", "1", "_", "x" * 128], ids=lambda name: name[:5])
+def test_a_table_of_a_narrow_name_goes_round(catalog: Catalog, home: list[str], name: str) -> None:
+    catalog.create_table([*home, name], 1)
+    assert (catalog.tables(home), catalog.rows([*home, name])) == ([name], [1])
+
+
+@few_names
+@pytest.mark.parametrize("name", ["T", "é", "a-b", "a.b", "a b", "x" * 129], ids=lambda n: n[:5])
+def test_a_name_that_the_backend_cannot_hold_is_refused(catalog: Catalog, name: str) -> None:
+    for refusal in (
+        lambda: catalog.create_table([name], 1),
+        lambda: catalog.describe_table([name]),
+        lambda: catalog.create_namespace([name]),
+        lambda: catalog.drop_namespace([name]),
+        lambda: catalog.list_tables([name]),
+    ):
+        with refused(ErrorCode.INVALID_INPUT):
+            refusal()
+    assert catalog.namespaces([]) + catalog.tables([]) == []
 
 
 @forbidden

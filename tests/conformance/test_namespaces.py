@@ -18,6 +18,7 @@ from .kit import (
 )
 
 nested = applies(nested=True)
+deep = applies(nested=True, deep=True)
 flat = applies(nested=False)
 
 
@@ -44,7 +45,7 @@ def test_a_namespace_created_without_properties_has_none(catalog: Catalog, ns: l
     assert catalog.describe_namespace(ns).properties == {}
 
 
-@nested
+@deep
 def test_namespaces_nest_ten_levels_deep(catalog: Catalog) -> None:
     path = [f"level{level}" for level in range(10)]
     for depth in range(1, 11):
@@ -52,7 +53,7 @@ def test_namespaces_nest_ten_levels_deep(catalog: Catalog) -> None:
     assert catalog.namespaces(path[:9]) == ["level9"]
 
 
-@nested
+@deep
 def test_equal_names_under_different_parents_are_different_namespaces(catalog: Catalog) -> None:
     for parent in ("a", "b"):
         catalog.create_namespace([parent])
@@ -94,6 +95,7 @@ def test_creating_a_namespace_under_a_table_is_refused(catalog: Catalog, table: 
 
 
 @nested
+@applies(one_name=True)
 @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
 def test_creating_a_namespace_over_a_table_is_refused(
     catalog: Catalog, table: list[str], mode: str
@@ -131,7 +133,7 @@ def test_overwriting_a_namespace_replaces_its_properties(catalog: Catalog) -> No
     assert catalog.describe_namespace(["a"]).properties == {"new": "2"}
 
 
-@nested
+@deep
 def test_overwriting_a_namespace_drops_what_was_in_it(catalog: Catalog, ns: list[str]) -> None:
     catalog.create_namespace([*ns, "child"])
     catalog.create_table([*ns, "t"], 1)
@@ -208,6 +210,23 @@ def test_a_table_is_no_namespace(catalog: Catalog, table: list[str], act: Act) -
         act(catalog, table)
 
 
+@applies(nested=True, deep=False)
+def test_where_namespaces_do_not_nest_a_child_is_unsupported(
+    catalog: Catalog, ns: list[str]
+) -> None:
+    with refused(ErrorCode.UNSUPPORTED):
+        catalog.create_namespace([*ns, "child"])
+    assert catalog.namespaces(ns) == []
+
+
+@applies(nested=True, deep=False)
+def test_cascade_drops_every_table_of_a_namespace(catalog: Catalog, ns: list[str]) -> None:
+    places = [directory(catalog.create_table([*ns, name], 1).location) for name in "ab"]
+    catalog.drop_namespace(ns, behavior="cascade")
+    catalog.create_namespace(ns)
+    assert (catalog.tables(ns), [place.exists() for place in places]) == ([], [False, False])
+
+
 @flat
 @each(NAMESPACE_READS | NAMESPACE_CHANGES)
 def test_child_namespaces_are_unsupported_without_a_manifest(catalog: Catalog, act: Act) -> None:
@@ -276,14 +295,14 @@ def test_dropping_a_namespace_with_a_declared_table_is_refused(
         catalog.drop_namespace(ns)
 
 
-@nested
+@deep
 def test_dropping_a_namespace_with_a_child_is_refused(catalog: Catalog, ns: list[str]) -> None:
     catalog.create_namespace([*ns, "child"])
     with refused(ErrorCode.NAMESPACE_NOT_EMPTY):
         catalog.drop_namespace(ns)
 
 
-@nested
+@deep
 @pytest.mark.parametrize("behavior", ["cascade", "Cascade", "CASCADE"])
 def test_cascade_drops_everything_below(catalog: Catalog, ns: list[str], behavior: str) -> None:
     catalog.create_namespace([*ns, "child"])
@@ -301,7 +320,7 @@ def test_cascade_deletes_the_data_below(catalog: Catalog, ns: list[str]) -> None
 
 
 @nested
-@pytest.mark.parametrize("sibling", ["ns2", "NS", "n"])
+@pytest.mark.parametrize("sibling", ["ns2", pytest.param("NS", marks=applies(any_name=True)), "n"])
 def test_cascade_spares_a_namespace_with_a_similar_name(
     catalog: Catalog, ns: list[str], sibling: str
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_declared_table_can_be_renamed(
 
 
 @renames
+@applies(any_name=True)
 @pytest.mark.parametrize("name", ["é", "pct%41", "o'brien"])
 def test_a_table_can_be_renamed_to_an_odd_name(
     catalog: Catalog, home: list[str], table: list[str], name: str
@@ -158,6 +159,7 @@ def test_renaming_to_an_existing_table_is_refused(
 
 
 @renames
+@applies(one_name=True)
 def test_renaming_to_an_existing_namespace_is_refused(
     catalog: Catalog, home: list[str], table: list[str]
 ) -> None:

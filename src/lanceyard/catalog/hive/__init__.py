@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from lanceyard.catalog.hive.catalog import MetastoreCatalog
+from lanceyard.catalog.hive.maintenance import HiveMaintenance
 from lanceyard.catalog.hive.metastore.client import Metastore
 from lanceyard.catalog.hive.settings import HiveSettings
 
@@ -19,4 +20,6 @@ def open_catalog(
     clock: Callable[[], float] = time.time,
 ) -> MetastoreCatalog:
     """The catalog that settings describe. Nothing is read or written yet."""
-    return MetastoreCatalog(settings, metastore or Metastore(settings.metastore), clock)
+    catalog = MetastoreCatalog(settings, metastore or Metastore(settings.metastore))
+    catalog.maintenance = HiveMaintenance(catalog, settings.window, clock)
+    return catalog

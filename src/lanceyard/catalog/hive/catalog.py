@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from lanceyard import errors
@@ -50,7 +50,6 @@ class MetastoreCatalog(Catalog):
         self,
         settings: HiveSettings,
         metastore: Metastore,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """Keep names in a metastore. Nothing is read or written yet."""
         self._metastore = metastore
@@ -59,8 +58,9 @@ class MetastoreCatalog(Catalog):
         self.databases = Databases(metastore, self.places.folder)
         self._swaps = Swaps(metastore)
         self.rows = Rows(metastore, self.databases, self._swaps)
-        self.versions = ManagedVersions(self._look_up, self._swaps, self.places, clock)
+        self.versions = ManagedVersions(self._look_up, self._swaps, self.places)
         self.storage_options = settings.storage
+        weakref.finalize(self, metastore.close)
 
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
         check_names(identifier)
@@ -173,7 +173,8 @@ class MetastoreCatalog(Catalog):
         self._refuse_existing(identifier, self.rows.find(identifier), replace=False)
         place = self._place(database, identifier, location)
         table = self._new(database, identifier.name, place, properties)
-        return self.rows.add(identifier, table).entry
+        with self.places.reserved(place):
+            return self.rows.add(identifier, table).entry
 
     def create_table(
         self,

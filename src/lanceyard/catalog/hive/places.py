@@ -6,8 +6,10 @@ dropped or replaced is ever in its way. The metastore keeps the location; nobody
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
+from collections.abc import Iterator
 
 from lanceyard import errors
 from lanceyard.catalog.directory import layout
@@ -79,6 +81,22 @@ class Places:
             or (entry.is_directory and not place.store.has_file(f"{place.path}/{entry.name}"))
             for entry in place.store.entries(place.path)
         )
+
+    @contextlib.contextmanager
+    def reserved(self, location: str) -> Iterator[None]:
+        """Mark a location as that of a declared table, for a row that is about to be added."""
+        place = self.at(location)
+        marker = f"{place.path}/{layout.RESERVED}"
+        reserved = place.store.put_if_absent(marker, b"reserved")
+        try:
+            yield
+        except errors.UnknownOutcomeError:
+            raise
+        except errors.LanceNamespaceError:
+            if reserved:
+                place.store.delete(marker)
+                self.delete_if_empty(location)
+            raise
 
     def hide(self, location: str) -> None:
         """Mark what lies at a location as kept on purpose, though no table refers to it."""

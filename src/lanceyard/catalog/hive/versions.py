@@ -7,7 +7,6 @@ carries on from there. What lies in ``_versions`` beyond the latest is not part 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -30,13 +29,11 @@ class ManagedVersions:
         find: Callable[[Identifier], LanceTable],
         swaps: Swaps,
         places: Places,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """Take how a table is found, changed, and where it lies."""
         self._find = find
         self._swaps = swaps
         self._places = places
-        self._clock = clock
         self._published: dict[str, str] = {}
         """By location: the manifest that is known to have got its final name last."""
 
@@ -228,7 +225,7 @@ class ManagedVersions:
             name,
             asked.size or found.size,
             asked.e_tag or found.e_tag,
-            round(self._clock() * 1000),
+            round(found.modified * 1000),
             asked.metadata,
             name,
         )

@@ -11,25 +11,23 @@ from lanceyard.catalog.directory import layout
 from lanceyard.catalog.directory.repair.directories import directory_cases
 from lanceyard.catalog.directory.repair.manifest import damage_cases, litter_cases
 from lanceyard.catalog.directory.repair.rows import doubled_cases, row_cases, shared_cases
-from lanceyard.catalog.directory.repair.site import BusyError, Case, Site
+from lanceyard.catalog.directory.repair.settlement import FAILURES, Settlement
+from lanceyard.catalog.directory.repair.site import Case, Site
 from lanceyard.catalog.directory.repair.tables import table_cases
 from lanceyard.catalog.directory.repair.trash import TRASH
 from lanceyard.catalog.directory.repair.versions import pointer_cases
 from lanceyard.catalog.directory.states import VISIBLE, state_of
 from lanceyard.catalog.maintenance import (
     THREADS,
-    Finding,
     Kind,
     Progress,
     RepairReport,
     pages,
 )
 from lanceyard.catalog.snapshot import TABLE, Row
-from lanceyard.errors import LanceNamespaceError
 
 PAGE = 256
 REBUILT = (Kind.INCOMPLETE_MANIFEST, Kind.UNREADABLE_MANIFEST)
-FAILURES = (OSError, ValueError, RuntimeError, LanceNamespaceError)
 
 _T = TypeVar("_T")
 
@@ -50,51 +48,40 @@ class Repair:
         self._dry_run = dry_run
         self._retention = retention
         self._progress = progress
-        self._findings: list[Finding] = []
-        self._failures: list[tuple[Finding, Exception]] = []
-        self._busy: list[Finding] = []
-        self._unchecked: list[tuple[str, Exception]] = []
+        self._settlement = Settlement(dry_run=dry_run)
         self._tables = 0
 
     def run(self) -> RepairReport:
         """Look at everything, and mend it unless this is a dry run."""
-        self._settle(damage_cases(self._site))
+        self._settlement.settle(damage_cases(self._site))
         if self._mended_manifest():
             self._check_rows()
             self._check_directories()
             self._check_tables()
-            self._settle(pointer_cases(self._site))
-            self._settle(litter_cases(self._site))
+            self._settlement.settle(pointer_cases(self._site))
+            self._settlement.settle(litter_cases(self._site))
         emptied = 0 if self._dry_run else self._site.trash.empty(self._retention)
-        return RepairReport(
-            tuple(self._findings),
-            tuple(self._failures),
-            tuple(self._unchecked),
-            tuple(self._busy),
-            dry_run=self._dry_run,
-            tables=self._tables,
-            emptied=emptied,
-        )
+        return self._settlement.report(tables=self._tables, emptied=emptied)
 
     def _mended_manifest(self) -> bool:
         """Whether rows can be relied on; without them a table cannot be told from an orphan."""
-        damaged = [finding for finding in self._findings if finding.kind in REBUILT]
-        if damaged and (self._dry_run or self._failures):
+        damaged = [finding for finding in self._settlement.findings if finding.kind in REBUILT]
+        if damaged and (self._dry_run or self._settlement.failures):
             return False
         self._site.rebuilds = bool(damaged) or not self._site.store.exists(layout.MANIFEST)
-        if self._findings:
+        if self._settlement.findings:
             self._site.manifest.reset()
         return True
 
     def _check_rows(self) -> None:
         site = self._site
         site.read_rows()
-        self._settle(doubled_cases(site))
+        self._settlement.settle(doubled_cases(site))
         old = site.manifest.settled()
         rows = [row for row in site.rows.rows() if _same_place(row, old.get(row.object_id))]
         rows.sort()
         self._settle_all("rows", rows, lambda part: row_cases(site, part), paged=True)
-        self._settle(shared_cases(site, rows))
+        self._settlement.settle(shared_cases(site, rows))
 
     def _check_directories(self) -> None:
         site = self._site
@@ -127,7 +114,7 @@ class Repair:
         try:
             yield from table_cases(self._site, path)
         except FAILURES as failure:
-            self._unchecked.append((path, failure))
+            self._settlement.unchecked.append((path, failure))
 
     def _settle_all(
         self,
@@ -143,22 +130,10 @@ class Repair:
             for page in pages(items, PAGE):
                 parts = pages(page, PAGE // THREADS) if paged else page
                 for cases in pool.map(lambda part: [*check(part)], parts):
-                    self._settle(cases)
+                    self._settlement.settle(cases)
                 done += len(page)
                 if self._progress is not None:
                     self._progress(Progress(phase, done, len(items)))
-
-    def _settle(self, cases: Iterable[Case]) -> None:
-        for case in cases:
-            try:
-                if not self._dry_run:
-                    case.mend()
-            except BusyError:
-                self._busy.append(case.finding)
-                continue
-            except FAILURES as failure:
-                self._failures.append((case.finding, failure))
-            self._findings.append(case.finding)
 
 
 def _same_place(row: Row, before: Row | None) -> bool:
