@@ -58,7 +58,7 @@ bench: $(READY) ## Compare with the reference implementation and with Parquet, s
 bench-lance-spark: $(READY) .venv-lance-spark ## Compare with Java's lance-spark, side by side
 	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python benchmarks/lance_spark.py
 
-interop: $(SPARK_VERSIONS:%=interop-spark-%) $(HIVE_VERSIONS:%=interop-hive-%) interop-lance-spark ## Run beside other versions and programs
+interop: $(SPARK_VERSIONS:%=interop-spark-%) $(HIVE_VERSIONS:%=interop-hive-%) interop-lance-spark interop-kerberos ## Run beside other versions and programs
 
 interop-lance-spark: $(READY) .venv-lance-spark ## Run Java's lance-spark through our server
 	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python -m pytest -q -m interop tests/interop
@@ -79,6 +79,10 @@ interop-spark-%: pyproject.toml constraints.txt
 interop-hive-%: $(READY) .hive-% ## Run the tests of Hive on another metastore: 3.1.3, 4.0.1
 	HIVE_JARS=$(CURDIR)/.hive-$* CONFORMANCE_BACKENDS=hive,hive_managed \
 		$(BIN)/python -m pytest -q -n $(WORKERS) tests/hive tests/conformance
+
+interop-kerberos: $(READY) ## Ask for tickets; it takes MIT's KDC, and its headers for gssapi
+	$(BIN)/pip install --quiet --editable '.[hive-kerberos]' --constraint constraints.txt
+	$(BIN)/python -m pytest -q -m interop tests/hive/test_kerberos.py
 
 .PRECIOUS: .hive-%
 

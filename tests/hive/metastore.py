@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 from xml.sax.saxutils import escape
@@ -51,12 +51,15 @@ OPTIONS = (
 class MetastoreServer:
     """A metastore with a database of its own, which can be killed and started again."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
-        """Prepare one in an empty folder; `settings` are those of ``hive-site.xml``."""
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str] | None = None, options: Sequence[str] = ()
+    ) -> None:
+        """Prepare one in an empty folder, with settings of Hadoop's and options of Java's."""
         self.folder = folder
         self.warehouse = folder / "warehouse"
         self.port = 0
         self._settings = dict(settings or {})
+        self._options = options
         self._process: subprocess.Popen[str] | None = None
         shutil.copytree(prepared() / "database", folder / "database")
         self.warehouse.mkdir()
@@ -68,7 +71,7 @@ class MetastoreServer:
 
     def start(self) -> None:
         """Start it, at the port that it had before."""
-        self._process = launch(self.folder, str(self.port), self._settings)
+        self._process = launch(self.folder, str(self.port), self._settings, self._options)
         assert self._process.stdout is not None
         said = listening(self._process.stdout, self.folder)
         self.port = int(said.removeprefix(READY))
@@ -113,7 +116,7 @@ def prepared() -> Path:
         making = Path(tempfile.mkdtemp(prefix=f"{place.name}-"))
         try:
             compile_launcher(making / "classes")
-            process = launch(making, "prepare", {}, classes=making / "classes")
+            process = launch(making, "prepare", classes=making / "classes")
             process.communicate(timeout=PATIENCE)
             assert process.returncode == 0, (making / "log").read_text()
             # Others may have been faster.
@@ -147,7 +150,12 @@ def compile_launcher(target: Path) -> None:
 
 
 def launch(
-    folder: Path, port: str, settings: Mapping[str, str], *, classes: Path | None = None
+    folder: Path,
+    port: str,
+    settings: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    *,
+    classes: Path | None = None,
 ) -> subprocess.Popen[str]:
     """Start the launcher on the database of a folder; it says on its output when it is ready."""
     database = f"jdbc:derby:{folder / 'database'};create=true"
@@ -156,9 +164,10 @@ def launch(
         "javax.jdo.option.ConnectionURL": database,
         "hive.metastore.warehouse.dir": warehouse,
     }
-    write_site(folder / "hive-site.xml", {**SETTINGS, **local, **settings})
+    for name in ("core-site.xml", "hive-site.xml"):
+        write_site(folder / name, {**SETTINGS, **local, **(settings or {})})
     path = f"{folder}:{classes or prepared() / 'classes'}:{jars()}/*"
-    options = (*OPTIONS, f"-Dderby.stream.error.file={folder / 'derby.log'}")
+    options = (*OPTIONS, *options, f"-Dderby.stream.error.file={folder / 'derby.log'}")
     arguments = (database, warehouse, port, str(os.getpid()))
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(

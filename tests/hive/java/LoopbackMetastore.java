@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.IHMSHandler;
+import org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore;
 import org.apache.thrift.TProcessor;
 import org.apache.thrift.protocol.TBinaryProtocol;
 import org.apache.thrift.server.TThreadPoolServer;
@@ -51,7 +52,7 @@ public final class LoopbackMetastore {
       stop(database);
     } else {
       moveWarehouse(database, warehouse);
-      serve(handler(conf), Integer.parseInt(port), output);
+      serve(conf, handler(conf), Integer.parseInt(port), output);
     }
   }
 
@@ -93,27 +94,60 @@ public final class LoopbackMetastore {
     return (IHMSHandler) named(store, "newRetryingHMSHandler", 2).invoke(null, made, conf);
   }
 
-  private static void serve(IHMSHandler handler, int port, PrintStream output)
+  private static void serve(Configuration conf, IHMSHandler handler, int port, PrintStream output)
       throws Exception {
     ServerSocket socket = new ServerSocket();
     socket.setReuseAddress(true);
     socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 128);
+    TThreadPoolServer.Args arguments =
+        new TThreadPoolServer.Args(new TServerSocket(socket))
+            .protocolFactory(new TBinaryProtocol.Factory())
+            .minWorkerThreads(4)
+            .maxWorkerThreads(200);
+    if (conf.getBoolean("hive.metastore.sasl.enabled", false)) {
+      askForTickets(arguments, conf, handler);
+    } else {
+      believe(arguments, handler);
+    }
+    TThreadPoolServer server = new TThreadPoolServer(arguments);
+    output.println("listening at " + socket.getLocalPort());
+    output.flush();
+    server.serve();
+  }
+
+  /** Clients are who they say they are. */
+  private static void believe(TThreadPoolServer.Args arguments, IHMSHandler handler)
+      throws Exception {
     Class<?> transports = find("thrift.TUGIContainingTransport$Factory");
     if (transports == null) {
       transports = find("metastore.security.TUGIContainingTransport$Factory");
     }
     Class<?> processors = find("metastore.TUGIBasedProcessor");
-    TThreadPoolServer.Args arguments =
-        new TThreadPoolServer.Args(new TServerSocket(socket))
-            .processor((TProcessor) constructor(processors, 1).newInstance(handler))
-            .transportFactory((TTransportFactory) transports.getConstructor().newInstance())
-            .protocolFactory(new TBinaryProtocol.Factory())
-            .minWorkerThreads(4)
-            .maxWorkerThreads(200);
-    TThreadPoolServer server = new TThreadPoolServer(arguments);
-    output.println("listening at " + socket.getLocalPort());
-    output.flush();
-    server.serve();
+    arguments
+        .processor((TProcessor) constructor(processors, 1).newInstance(handler))
+        .transportFactory((TTransportFactory) transports.getConstructor().newInstance());
+  }
+
+  /** Clients prove who they are, by Kerberos; as Hive 2.3 does it. */
+  private static void askForTickets(
+      TThreadPoolServer.Args arguments, Configuration conf, IHMSHandler handler) throws Exception {
+    Object bridge = named(find("shims.ShimLoader"), "getHadoopThriftAuthBridge", 0).invoke(null);
+    Object server =
+        named(find("thrift.HadoopThriftAuthBridge"), "createServer", 2)
+            .invoke(
+                bridge,
+                conf.get("hive.metastore.kerberos.keytab.file"),
+                conf.get("hive.metastore.kerberos.principal"));
+    Object properties =
+        named(find("metastore.MetaStoreUtils"), "getMetaStoreSaslProperties", 1)
+            .invoke(null, conf);
+    TProcessor processor = new ThriftHiveMetastore.Processor<>(handler);
+    Class<?> kind = find("thrift.HadoopThriftAuthBridge$Server");
+    arguments
+        .processor((TProcessor) named(kind, "wrapProcessor", 1).invoke(server, processor))
+        .transportFactory(
+            (TTransportFactory)
+                named(kind, "createTransportFactory", 1).invoke(server, properties));
   }
 
   /** The database was prepared elsewhere, and knows where its own warehouse was. */

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 from thrift.transport.TTransport import TTransportBase
@@ -85,10 +87,14 @@ class KerberosTransport(TTransportBase):  # type: ignore[misc]  # the runtime ha
     def _protected(self, data: bytes) -> bytes:
         if self._layer == PLAIN:
             return data
-        return bytes(self._context.wrap(data, self._layer == SEALED).message)
+        with _broken_by_kerberos():
+            return bytes(self._context.wrap(data, self._layer == SEALED).message)
 
     def _unprotected(self, data: bytes) -> bytes:
-        return data if self._layer == PLAIN else bytes(self._context.unwrap(data).message)
+        if self._layer == PLAIN:
+            return data
+        with _broken_by_kerberos():
+            return bytes(self._context.unwrap(data).message)
 
     def _tell(self, status: int, data: bytes) -> None:
         self._below.write(struct.pack(">BI", status, len(data)) + data)
@@ -100,6 +106,17 @@ class KerberosTransport(TTransportBase):  # type: ignore[misc]  # the runtime ha
             text = said.decode(errors="replace")
             raise UnauthenticatedError(f"the metastore does not accept Kerberos' ticket: {text}")
         return status, said
+
+
+@contextlib.contextmanager
+def _broken_by_kerberos() -> Iterator[None]:
+    """A ticket that expires on the way ends a connection, and not more."""
+    import gssapi
+
+    try:
+        yield
+    except gssapi.exceptions.GSSError as failure:
+        raise ConnectionError(f"Kerberos: {failure}") from failure
 
 
 def _context(server: Principal, host: str) -> Any:
