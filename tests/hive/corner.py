@@ -26,6 +26,7 @@ from lanceyard.catalog.hive import HiveSettings, open_catalog
 from lanceyard.catalog.hive.metastore.client import Metastore
 from lanceyard.catalog.hive.metastore.failures import AlreadyExistsError
 from lanceyard.catalog.hive.metastore.records import DatabaseName, HiveDatabase
+from lanceyard.catalog.hive.places import MAIN_CATALOG
 from lanceyard.catalog.versions import Step, TableVersion
 from lanceyard.identifier import Identifier
 from lanceyard.namespace import Namespace
@@ -50,9 +51,10 @@ def clear_corner(root: Path) -> None:
     for each in _OPENED.pop(root, ()):
         each.close()
     metastore = Metastore(HiveSettings.from_properties({"uri": shared_metastore().uri}).metastore)
-    for name in metastore.database_names():
+    catalog = MAIN_CATALOG if metastore.has_catalogs() else None
+    for name in metastore.database_names(catalog):
         if name.startswith(_name(root)):
-            metastore.drop_database(DatabaseName(name), cascade=True)
+            metastore.drop_database(DatabaseName(name, catalog), cascade=True)
     metastore.close()
 
 
@@ -65,8 +67,10 @@ class Corner(Catalog):
 
     def __init__(self, settings: HiveSettings, name: str) -> None:
         metastore = Metastore(settings.metastore)
+        catalog = MAIN_CATALOG if metastore.has_catalogs() else None
+        self._above = (catalog,) if catalog else ()
         with contextlib.suppress(AlreadyExistsError):  # by another client of the same corner
-            metastore.create_database(HiveDatabase(DatabaseName(name)))
+            metastore.create_database(HiveDatabase(DatabaseName(name, catalog)))
         self._inner = open_catalog(settings, metastore=metastore)
         self._name = name
         self.unsupported = self._inner.unsupported
@@ -81,7 +85,7 @@ class Corner(Catalog):
             return self._inner.list_namespaces(self._namespace(parent), page)
         first = f"{self._name}_"
         inside = Page(first + (page.after or ""), page.limit)
-        found = self._inner.list_namespaces(Identifier(), inside)
+        found = self._inner.list_namespaces(Identifier(self._above), inside)
         return [name.removeprefix(first) for name in found if name.startswith(first)]
 
     def create_namespace(
@@ -169,16 +173,16 @@ class Corner(Catalog):
     def _namespace(self, identifier: Identifier) -> Identifier:
         if not identifier:
             return identifier
-        return Identifier((f"{self._name}_{identifier[0]}", *identifier[1:]))
+        return Identifier((*self._above, f"{self._name}_{identifier[0]}", *identifier[1:]))
 
     def _table(self, identifier: Identifier) -> Identifier:
         if len(identifier) == 1:
-            return Identifier((self._name, *identifier))
+            return Identifier((*self._above, self._name, *identifier))
         return self._namespace(identifier)
 
     def _seen(self, identifier: Identifier) -> Identifier | None:
         """What a test knows as the table of the metastore; None if it is not of this corner."""
-        first, *rest = identifier
+        first, *rest = identifier[len(self._above) :]
         if first == self._name:
             return Identifier(rest)
         inside = first.removeprefix(f"{self._name}_")

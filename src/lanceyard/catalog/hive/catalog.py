@@ -221,7 +221,7 @@ class MetastoreCatalog(Catalog):
         self._refuse_existing(identifier, seen, replace=replace)
         if self.places.is_empty(chosen):
             raise errors.InvalidInputError(f"nothing lies at location {location!r}")
-        self._refuse_overlap(chosen, seen)
+        self._refuse_overlap(database, chosen, seen)
         table = self._new(database, identifier.name, chosen, properties)
         if seen is not None and seen.location != table.location:
             self.places.hide(seen.location)
@@ -296,12 +296,15 @@ class MetastoreCatalog(Catalog):
         if location is None:
             return self.places.new(database, identifier.name)
         chosen = self.places.chosen(database, location)
-        self._refuse_overlap(chosen, None)
+        self._refuse_overlap(database, chosen, None)
         return chosen
 
-    def _refuse_overlap(self, location: str, seen: LanceTable | None) -> None:
-        for other in self.rows.overlapping(location):
-            if seen is None or other.record.name != seen.record.name:
+    def _refuse_overlap(
+        self, database: HiveDatabase, location: str, seen: LanceTable | None
+    ) -> None:
+        root = self.places.root_of(database)
+        for other in self.rows.overlapping(location, root):
+            if seen is None or other.record != seen.record:
                 raise errors.InvalidInputError(
                     f"location {location!r} overlaps that of table {other.record.where}."
                     f"{other.record.name}"

@@ -47,15 +47,19 @@ class Places:
 
     def new(self, database: HiveDatabase, name: str) -> str:
         """A new location for a table of a database."""
-        around = self.folder(database.where) or (database.location or "").rstrip("/")
+        around = self.folder(database.where) or self.root_of(database)
         return f"{around}/{secrets.token_hex(4)}_{name}"
+
+    def root_of(self, database: HiveDatabase) -> str:
+        """Where the tables of a database lie: the root, or its own folder without one."""
+        return self.root or (database.location or "").rstrip("/")
 
     def chosen(self, database: HiveDatabase, location: str) -> str:
         """The location that a caller names: in the root or, without one, in the database's folder.
 
         Raises `InvalidInputError`.
         """
-        root = self.root or database.location or ""
+        root = self.root_of(database)
         store = self.at(f"{opened_as(root)}/_").store
         return f"{root}/{layout.table_path(store, opened_as(location))}"
 

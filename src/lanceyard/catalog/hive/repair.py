@@ -152,7 +152,8 @@ class Repair:
             with store.hold(finding.path, 0.0):
                 if not self._is_old(store.changed(finding.path)):
                     raise BusyError(finding.path)
-                if any(self._catalog.rows.overlapping(store.location(finding.path))):
+                location, root = store.location(finding.path), store.location("")
+                if any(self._catalog.rows.overlapping(location, root)):
                     return
                 trash.take_tree(finding)
         except TimeoutError as held:

@@ -131,12 +131,15 @@ class Rows:
             if record.parameters.get(TYPE) in reasons
         ]
 
-    def overlapping(self, location: str) -> Iterator[LanceTable]:
-        """The tables that lie at a location, in it or around it, as far as we made them."""
-        location = opened_as(location)
-        parts = location.split("/")
-        around = ["/".join(parts[:end]) for end in range(2, len(parts))]
-        patterns = [_pattern(each) for each in (*around, location)] + [_pattern(location) + "/.*"]
+    def overlapping(self, location: str, root: str) -> Iterator[LanceTable]:
+        """The tables that lie at a location in a root, in it or around it, as far as we made them.
+
+        One call for each database, and one more for each that has such tables.
+        """
+        location, root = opened_as(location), opened_as(root)
+        parts = location.removeprefix(f"{root}/").split("/")
+        around = ["/".join([root, *parts[:end]]) for end in range(1, len(parts))]
+        patterns = [*map(_pattern, around), _pattern(location) + ".*"]
         expression = " or ".join(f'{FIELD}{LOCATION} like "{each}"' for each in patterns)
         for parent in self._databases.all():
             where = self._databases.name(parent)

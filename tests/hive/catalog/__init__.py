@@ -1,0 +1,1 @@
+"""What the conformance kit does not say of the catalog on a Hive Metastore."""
