@@ -7,10 +7,13 @@ WORKERS ?= 2
 
 SPARK_VERSIONS ?= 4.1.4 4.2.1
 HIVE_VERSIONS ?= 3.1.3 4.0.1
+OTHER_VERSIONS := $(SPARK_VERSIONS:%=interop-spark-%) $(HIVE_VERSIONS:%=interop-hive-%)
+OTHER_PROGRAMS := interop-lance-spark interop-impls interop-kerberos
 
 THRIFT := src/lanceyard/catalog/hive/metastore
 
-.PHONY: help run thrift test lint types unit spark deep bench interop interop-lance-spark bench-lance-spark ledger clean
+.PHONY: help run thrift test lint types unit spark deep bench interop $(OTHER_PROGRAMS) \
+	bench-lance-spark ledger clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,7 +47,7 @@ deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	CONFORMANCE_BACKENDS=rest_memory,rest_v1,rest_v2,rest_compat,rest_bare,rest_managed \
 		$(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
 
-bench: $(READY) ## Compare with the reference implementation and with Parquet, side by side
+bench: $(READY) .venv-lance-impls ## Compare with the reference implementation and with Parquet, side by side
 	$(BIN)/python benchmarks/directory.py
 	$(BIN)/python benchmarks/spark.py
 	$(BIN)/python benchmarks/spark_sql.py
@@ -54,14 +57,23 @@ bench: $(READY) ## Compare with the reference implementation and with Parquet, s
 	$(BIN)/python benchmarks/versions.py
 	$(BIN)/python benchmarks/rest.py
 	$(BIN)/python benchmarks/repair.py
+	LANCE_IMPLS_PYTHON=.venv-lance-impls/bin/python $(BIN)/python benchmarks/hive.py
 
 bench-lance-spark: $(READY) .venv-lance-spark ## Compare with Java's lance-spark, side by side
 	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python benchmarks/lance_spark.py
 
-interop: $(SPARK_VERSIONS:%=interop-spark-%) $(HIVE_VERSIONS:%=interop-hive-%) interop-lance-spark interop-kerberos ## Run beside other versions and programs
+interop: $(OTHER_VERSIONS) $(OTHER_PROGRAMS) ## Run beside other versions and programs
 
 interop-lance-spark: $(READY) .venv-lance-spark ## Run Java's lance-spark through our server
 	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python -m pytest -q -m interop tests/interop
+
+interop-impls: $(READY) .venv-lance-impls ## Share a Hive Metastore with the official implementation
+	LANCE_IMPLS_PYTHON=.venv-lance-impls/bin/python \
+		$(BIN)/python -m pytest -q -m interop tests/hive/test_reference.py
+
+.venv-lance-impls: # It wants an older thrift than we do
+	$(PYTHON) -m venv $@
+	$@/bin/pip install --quiet 'lance-namespace-impls[hive2]==0.4.2'
 
 .venv-lance-spark: # The Spark that it is made for; Spark itself fetches the jars
 	$(PYTHON) -m venv $@
@@ -104,4 +116,4 @@ thrift: ## Generate the protocol of the Hive Metastore anew; it takes a thrift c
 	rm -rf .thrift
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .venv-spark-* .venv-lance-spark .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark-* .venv-lance-spark .venv-lance-impls .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
