@@ -75,8 +75,11 @@ class Backend:
     folders: bool = False
     """Each namespace keeps its tables in a folder of its own."""
 
+    root_properties: bool = True
+    """The root namespace has properties, where there are others."""
+
     batches: bool = True
-    """Several changes can be committed at once, where versions are managed."""
+    """Versions of several tables can be created at once."""
 
     extensions: bool = True
     """What the documents do not ask for: AlterNamespace, protection, dicts, strict settings."""
@@ -185,7 +188,7 @@ _HIVE: dict[str, Any] = {
     "any_name": False,
     "one_name": False,
     "folders": True,
-    "batches": False,
+    "root_properties": False,
     "close": _clear_hive,
 }
 
@@ -208,6 +211,7 @@ HIVE = [
         _hive(managed_by="impl"),
         **_HIVE,
         managed=True,
+        batches=False,
         only=frozenset({"test_new_versions", "test_deleted_versions"}),
     ),
 ]

@@ -26,7 +26,8 @@ from .kit import (
 
 ours = applies(extensions=True)
 manifest = applies(manifest=True)
-managed = applies(managed=True)
+managed = applies(managed=True, manifest=True)
+batches = applies(batches=True)
 
 Operation = dict[str, Any]
 
@@ -86,6 +87,7 @@ class Sight:
 # BatchCreateTableVersions
 
 
+@batches
 def test_versions_of_several_tables_are_created(
     catalog: Catalog, two: list[dict[str, Any]]
 ) -> None:
@@ -93,6 +95,7 @@ def test_versions_of_several_tables_are_created(
     assert catalog.versions(["t"]) == catalog.versions(["u"]) == [2, 1]
 
 
+@batches
 def test_created_versions_are_told_in_the_order_of_the_request(
     catalog: Catalog, two: list[dict[str, Any]]
 ) -> None:
@@ -100,6 +103,7 @@ def test_created_versions_are_told_in_the_order_of_the_request(
     assert told == [catalog.describe_table_version([name], version=2) for name in ("u", "t")]
 
 
+@batches
 def test_a_batch_may_create_several_versions_of_one_table(
     catalog: Catalog, history: list[str]
 ) -> None:
@@ -128,6 +132,7 @@ def test_a_batch_of_no_versions_creates_none(catalog: Catalog) -> None:
 
 
 @ours
+@batches
 def test_the_same_batch_of_versions_again_returns_the_same_answer(
     catalog: Catalog, two: list[dict[str, Any]]
 ) -> None:
@@ -136,6 +141,7 @@ def test_the_same_batch_of_versions_again_returns_the_same_answer(
 
 
 @ours
+@batches
 def test_an_existing_version_makes_the_batch_a_conflict(
     catalog: Catalog, two: list[dict[str, Any]]
 ) -> None:
@@ -170,6 +176,15 @@ def test_one_refused_version_refuses_the_batch(
     with refused(code):
         catalog.create_table_versions(*two, NOWHERE | entry)
     assert Sight.of(catalog) == before
+
+
+@applies(batches=False)
+def test_where_tables_change_one_at_a_time_no_two_versions_are_created(
+    catalog: Catalog, two: list[dict[str, Any]]
+) -> None:
+    with refused(ErrorCode.UNSUPPORTED):
+        catalog.create_table_versions(*two)
+    assert catalog.versions(["t"]) == catalog.versions(["u"]) == [1]
 
 
 # BatchCommitTables, and where it can be done

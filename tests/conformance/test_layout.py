@@ -24,7 +24,7 @@ from .kit import (
 )
 
 manifest = applies(manifest=True)
-managed = applies(managed=True)
+managed = applies(managed=True, manifest=True)
 listing = applies(listing=True)
 
 
@@ -62,7 +62,7 @@ def test_deregistering_a_table_of_the_root_leaves_a_marker(catalog: Catalog) -> 
     assert (catalog.root / "t.lance" / ".lance-deregistered").is_file()
 
 
-@applies(manifest=False, on_disk=True)
+@applies(manifest=False, on_disk=True, folders=False)
 def test_without_a_manifest_only_table_directories_are_written(
     catalog: Catalog, table: list[str]
 ) -> None:

@@ -24,9 +24,14 @@ def test_a_location_is_a_plain_absolute_path(catalog: Catalog, table: list[str])
     assert catalog.location(table).startswith("/")
 
 
-@applies(on_disk=True)
+@applies(on_disk=True, folders=False)
 def test_a_table_lies_below_the_root(catalog: Catalog, table: list[str]) -> None:
     assert catalog.directory(table).parent == catalog.root
+
+
+@applies(folders=True)
+def test_a_table_lies_in_the_folder_of_its_namespace(catalog: Catalog, table: list[str]) -> None:
+    assert catalog.directory(table).parent.parent == catalog.root
 
 
 def test_two_tables_never_share_a_location(catalog: Catalog, home: list[str]) -> None:

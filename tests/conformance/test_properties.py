@@ -56,7 +56,13 @@ def test_the_root_has_properties_of_its_own(catalog: Catalog) -> None:
 
 @nested
 @applies(on_disk=True)
-@pytest.mark.parametrize("identifier", [[], ["ns"]], ids=["root", "child"])
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        pytest.param([], marks=applies(root_properties=True), id="root"),
+        pytest.param(["ns"], id="child"),
+    ],
+)
 def test_another_client_sees_altered_properties(
     catalog: Catalog, ns: list[str], identifier: list[str]
 ) -> None:
@@ -180,6 +186,7 @@ def test_cascade_stops_at_a_protected_table(catalog: Catalog, ns: list[str]) -> 
 
 
 @nested
+@applies(deep=True)
 def test_cascade_stops_at_a_protected_namespace(catalog: Catalog, ns: list[str]) -> None:
     catalog.create_namespace([*ns, "child"], properties=PROTECTED)
     with refused(ErrorCode.INVALID_TABLE_STATE):

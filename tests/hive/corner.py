@@ -11,7 +11,9 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lanceyard.catalog.base import (
     Catalog,
@@ -41,9 +43,23 @@ def open_corner(root: Path, **properties: str) -> Namespace:
     """The catalog of a root directory, in its corner of the metastore of this process."""
     uri = shared_metastore().uri
     settings = HiveSettings.from_properties({"uri": uri, "root": str(root), **properties})
-    opened = Namespace(Corner(settings, _name(root)))
+    opened = CornerNamespace(Corner(settings, _name(root)), root, properties)
     _OPENED[root].append(opened)
     return opened
+
+
+class CornerNamespace(Namespace):
+    """A namespace of a corner, which finds the metastore again where a pickle of it is opened."""
+
+    def __init__(self, catalog: Catalog, root: Path, properties: dict[str, str]) -> None:
+        super().__init__(catalog)
+        self._root, self._properties = root, properties
+
+    def __repr__(self) -> str:
+        return f"CornerNamespace({self._root}, {self._properties})"
+
+    def __reduce__(self) -> Any:
+        return partial(open_corner, **self._properties), (self._root,)
 
 
 def clear_corner(root: Path) -> None:

@@ -132,11 +132,11 @@ class VersionOperations(Operations):
         request = read_request(BatchCommitTablesRequest, request)
         if not request.operations:
             return BatchCommitTablesResponse(results=[])
+        steps = [_read_step(each) for each in request.operations]
         if "BatchCommitTables" in self._catalog.unsupported:
             raise errors.UnsupportedOperationError(
                 "this catalog changes one table at a time, and cannot commit a batch"
             )
-        steps = [_read_step(each) for each in request.operations]
         declared = {step.identifier for step in steps if isinstance(step, Declare)}
         # Now, since a table whose version is created may be gone as soon as that has landed.
         entries = {

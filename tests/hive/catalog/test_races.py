@@ -101,7 +101,7 @@ def test_of_many_that_want_a_name_one_gets_it(
         assert sum(pool.map(act, range(4))) == 1
     assert names(ns, home) == ["t"]
     kept = {location(ns, [*home, "t"]), lost}
-    assert {*(tmp_path / "root" / f"{home[-1]}.db").iterdir()} == kept
+    assert {*(tmp_path / "root" / f"{home[-1]}.tables").iterdir()} == kept
 
 
 class Meanwhile:
@@ -161,7 +161,7 @@ def test_overwriting_at_once_leaves_one_whole_table(
         [*pool.map(lambda n: create(ns, table, n, n, mode="overwrite"), range(1, 5))]
     found = rows(ns, table)
     assert found in [[n, n] for n in range(1, 5)]
-    assert [*(tmp_path / "root" / f"{home[-1]}.db").iterdir()] == [location(ns, table)]
+    assert [*(tmp_path / "root" / f"{home[-1]}.tables").iterdir()] == [location(ns, table)]
 
 
 def test_a_batch_of_one_table_is_no_batch(managed: Any, home: list[str]) -> None:

@@ -144,7 +144,7 @@ def test_tables_and_files_of_others_are_left_alone(
     lance = {"EXTERNAL": "TRUE", "table_type": "lance"}
     metastore.create_table(HiveTable(where, "t", f"file:{tmp_path}/theirs", lance))
     os.rmdir(tmp_path / "theirs")
-    strange = tmp_path / "root" / f"{home[-1]}.db" / "0123abcd_notes"
+    strange = tmp_path / "root" / f"{home[-1]}.tables" / "0123abcd_notes"
     strange.mkdir(parents=True)
     (strange / "notes.txt").write_text("mine")
     assert ns.repair().findings == ()

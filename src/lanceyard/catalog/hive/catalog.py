@@ -55,7 +55,7 @@ class MetastoreCatalog(Catalog):
         self._metastore = metastore
         self._managed_by = settings.managed_by
         self.places = Places(settings)
-        self.databases = Databases(metastore, self.places.folder)
+        self.databases = Databases(metastore, self.places.folder, self.places.catalog_folder)
         self._swaps = Swaps(metastore)
         self.rows = Rows(metastore, self.databases, self._swaps)
         self.versions = ManagedVersions(self._look_up, self._swaps, self.places)
@@ -94,8 +94,7 @@ class MetastoreCatalog(Catalog):
         database = self.databases.find(identifier)
         self._finish_drops(identifier)
         self.databases.drop(identifier)
-        if database.location:
-            self.places.delete_if_empty(database.location)
+        self.places.delete_folders(database)
         return properties
 
     def _empty(self, identifier: Identifier) -> None:

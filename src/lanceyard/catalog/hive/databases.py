@@ -36,10 +36,16 @@ DEFAULT = "default"
 class Databases:
     """The namespaces of a metastore: databases, in catalogs where the server has such."""
 
-    def __init__(self, metastore: Metastore, folder: Callable[[DatabaseName], str | None]) -> None:
-        """Keep the databases of a metastore; `folder` says where a new one goes."""
+    def __init__(
+        self,
+        metastore: Metastore,
+        folder: Callable[[DatabaseName], str | None],
+        catalog_folder: Callable[[str], str | None],
+    ) -> None:
+        """Keep the databases of a metastore; folders say where new ones, and catalogs, go."""
         self._metastore = metastore
         self._folder = folder
+        self._catalog_folder = catalog_folder
 
     @property
     def depth(self) -> int:
@@ -187,8 +193,7 @@ class Databases:
                 f"a catalog of Hive has no property {min(given.keys() - known)!r}: it has "
                 f"{CATALOG_DESCRIPTION[0]!r} and {CATALOG_LOCATION[0]!r}"
             )
-        folder = self._folder(DatabaseName("", identifier.name))
-        location = _first(given, CATALOG_LOCATION) or folder
+        location = _first(given, CATALOG_LOCATION) or self._catalog_folder(identifier.name)
         if location is None:
             raise errors.InvalidInputError(
                 f"a catalog of Hive needs a location: give {CATALOG_LOCATION[0]!r}"

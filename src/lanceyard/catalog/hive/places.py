@@ -2,17 +2,22 @@
 
 A new table gets a directory of its own with a random name, so that no table that was renamed,
 dropped or replaced is ever in its way. The metastore keeps the location; nobody derives it.
+
+Tables lie beside the folder of their database, not in it: a DROP DATABASE CASCADE of Hive or Spark
+deletes that folder with all that is in it, external or not.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import secrets
 from collections.abc import Iterator
 
 from lanceyard import errors
 from lanceyard.catalog.directory import layout
+from lanceyard.catalog.hive.databases import DEFAULT
 from lanceyard.catalog.hive.locations import Place, opened_as
 from lanceyard.catalog.hive.metastore.records import DatabaseName, HiveDatabase
 from lanceyard.catalog.hive.settings import HiveSettings
@@ -22,6 +27,10 @@ from lanceyard.storage.roots import absolute_root
 LOGGER = logging.getLogger(__name__)
 MAIN_CATALOG = "hive"
 """The catalog that every Hive 3 has, for those who know of no catalogs."""
+TABLES = ".tables"
+"""What the names of folders end with in which tables lie."""
+PARENT = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/+)?[^/]*/[^/]+")
+"""A location that lies in something."""
 MARKERS = frozenset({layout.RESERVED, *layout.DROP_MARKERS})
 
 
@@ -35,29 +44,39 @@ class Places:
         self._durability = settings.durability
 
     def folder(self, name: DatabaseName) -> str | None:
-        """Where a new database, or catalog if the name has no more, goes; None for anywhere."""
-        if self.root is None:
-            return None
-        parts = [self.root]
-        if name.catalog not in (None, MAIN_CATALOG):
-            parts.append(name.catalog)
-        if name.name:
-            parts.append(f"{name.name}.db")
-        return "/".join(parts)
+        """The folder of a new database; None leaves it to the metastore."""
+        return None if self.root is None else f"{self.root}/{_stem(name)}.db"
+
+    def catalog_folder(self, name: str) -> str | None:
+        """The folder of a new catalog; None if it has to be given."""
+        return None if self.root is None else f"{self.root}/{name}.catalog"
 
     def new(self, database: HiveDatabase, name: str) -> str:
-        """A new location for a table of a database."""
-        around = self.folder(database.where) or self.root_of(database)
-        return f"{around}/{secrets.token_hex(4)}_{name}"
+        """A new location for a table of a database. Raises `InvalidInputError`."""
+        return f"{self.home(database)}/{secrets.token_hex(4)}_{name}"
+
+    def home(self, database: HiveDatabase) -> str:
+        """The folder of the tables of a database. Raises `InvalidInputError`."""
+        if self.root is not None:
+            return f"{self.root}/{_stem(database.where)}{TABLES}"
+        own = (database.location or "").rstrip("/")
+        if database.where.name == DEFAULT:
+            return f"{own}/{DEFAULT}{TABLES}"  # it cannot be dropped, and others lie in it
+        if not PARENT.match(own):
+            raise errors.InvalidInputError(
+                f"database {database.where} has the location {own!r}, beside which no tables can "
+                "lie: connect with a 'root'"
+            )
+        return own + TABLES
 
     def root_of(self, database: HiveDatabase) -> str:
-        """Where the tables of a database lie: the root, or its own folder without one."""
-        return self.root or (database.location or "").rstrip("/")
+        """In what the tables of a database have to lie: the root, or their folder without one."""
+        return self.root or self.home(database)
 
     def chosen(self, database: HiveDatabase, location: str) -> str:
-        """The location that a caller names: in the root or, without one, in the database's folder.
+        """The location that a caller names, as it is told to the metastore.
 
-        Raises `InvalidInputError`.
+        Raises `InvalidInputError` for one that is not in the root of the database.
         """
         root = self.root_of(database)
         store = self.at(f"{opened_as(root)}/_").store
@@ -125,8 +144,19 @@ class Places:
         except (OSError, errors.InternalError) as failure:
             LOGGER.warning("%r could not be deleted and is left to repair: %s", location, failure)
 
+    def delete_folders(self, database: HiveDatabase) -> None:
+        """Delete the folders of a database that is gone, unless something lies in them."""
+        self.delete_if_empty(self.home(database))
+        if database.location:
+            self.delete_if_empty(database.location)
+
     def delete_if_empty(self, location: str) -> None:
-        """Delete the folder of a database that is gone, unless something lies in it."""
-        place = self.at(location)
+        """Delete a directory in which nothing lies."""
         if self.is_empty(location):
-            self.delete(place.location)
+            self.delete(location)
+
+
+def _stem(name: DatabaseName) -> str:
+    """What the folders of a database are named after; no name has a dot in it."""
+    is_main = name.catalog in (None, MAIN_CATALOG)
+    return name.name if is_main else f"{name.catalog}.{name.name}"

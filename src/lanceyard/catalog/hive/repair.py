@@ -1,8 +1,7 @@
 """Repair: tables of the metastore without data, and data without a table of the metastore.
 
 Of tables, only those are touched that we have made or changed: others may mean what they say. Of
-directories, only those that are named as ours are, below the root, or in the folders of databases
-where there is no root.
+directories, only those that are named as ours are, in the folders that we keep for tables.
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ from lanceyard.catalog.directory.repair.site import BusyError, Case
 from lanceyard.catalog.directory.repair.trash import Trash
 from lanceyard.catalog.hive.catalog import MetastoreCatalog
 from lanceyard.catalog.hive.locations import opened_as
+from lanceyard.catalog.hive.places import TABLES
 from lanceyard.catalog.hive.rows import Leaving
 from lanceyard.catalog.hive.swaps import ConflictError
 from lanceyard.catalog.hive.tables import ALTERED, LanceTable
 from lanceyard.catalog.maintenance import Finding, Kind, Progress, RepairReport
 from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
-
-FOLDER = ".db"
 
 
 class Ground(NamedTuple):
@@ -163,15 +161,11 @@ class Repair:
         places = self._catalog.places
         if places.root is not None:
             store = places.at(f"{opened_as(places.root)}/_").store
-            around = [e.name for e in store.entries("") if e.is_directory]
-            folders = [name for name in around if name.endswith(FOLDER)]
-            for name in around:
-                inside = store.entries(name) if name not in folders else ()
-                folders += [f"{name}/{e.name}" for e in inside if e.name.endswith(FOLDER)]
+            folders = [e.name for e in store.entries("") if e.name.endswith(TABLES)]
             return [Ground(store, tuple(sorted(folders)))]
         found = (self._catalog.databases.find(each) for each in self._catalog.databases.all())
-        own = {opened_as(each.location) for each in found if each.location}
-        return [Ground(places.at(f"{each}/_").store, ("",)) for each in sorted(own)]
+        homes = {opened_as(places.home(each)) for each in found}
+        return [Ground(places.at(f"{each}/_").store, ("",)) for each in sorted(homes)]
 
     def _quiet_since(self, table: LanceTable) -> datetime | None:
         """When a table was last changed; None if that is within the window, or is not known."""
