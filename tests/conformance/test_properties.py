@@ -48,6 +48,14 @@ def test_altering_a_namespace_keeps_what_is_in_it(catalog: Catalog, ns: list[str
 
 
 @nested
+@applies(root_properties=False)
+def test_where_the_root_has_no_properties_they_cannot_be_altered(catalog: Catalog) -> None:
+    with refused(ErrorCode.UNSUPPORTED):
+        alter_namespace(catalog, [], set={"k": "v"})
+
+
+@nested
+@applies(root_properties=True)
 def test_the_root_has_properties_of_its_own(catalog: Catalog) -> None:
     alter_namespace(catalog, [], set={"k": "v", "gone": "1"})
     alter_namespace(catalog, [], unset=["gone"])

@@ -210,7 +210,7 @@ def test_without_a_root_tables_go_where_their_database_is(
     rootless.create_namespace({"id": home})
     place = create(rootless, [*home, "t"], 1)
     rootless.close()
-    assert place.parent.name == f"{home[-1]}.tables"
+    assert place.parent.name == f"{home[-1]}.db.tables"
     assert hive.warehouse in place.parents
 
 

@@ -185,7 +185,7 @@ class MetastoreCatalog(Catalog):
     ) -> TableEntry:
         database = self._home(identifier, properties)
         seen = self.rows.find(identifier)
-        if seen is not None and self.is_declared(self._look_up(identifier).entry):
+        if seen is not None and self._is_declared_at(identifier, seen.location):
             return self._fill(identifier, seen.location, properties, writer)
         self._refuse_existing(identifier, seen, replace=replace)
         location = self.places.new(database, identifier.name)
@@ -283,6 +283,16 @@ class MetastoreCatalog(Catalog):
         """Whether a Lance table has a name that a namespace is to get."""
         is_in_database = self.databases.name(identifier.parent) is not None
         return is_in_database and self.rows.find(identifier) is not None
+
+    def _is_declared_at(self, identifier: Identifier, location: str) -> bool:
+        """Whether a table that was seen at a location holds nothing yet.
+
+        One that was replaced meanwhile holds nothing there any more, which means something else.
+        """
+        if not self.is_declared(self._look_up(identifier).entry):
+            return False
+        found = self.rows.find(identifier)
+        return found is not None and found.location == location
 
     def _home(self, identifier: Identifier, properties: Mapping[str, str]) -> HiveDatabase:
         """The database of a table that is about to be created."""

@@ -146,7 +146,8 @@ class Places:
 
     def delete_folders(self, database: HiveDatabase) -> None:
         """Delete the folders of a database that is gone, unless something lies in them."""
-        self.delete_if_empty(self.home(database))
+        with contextlib.suppress(errors.InvalidInputError):
+            self.delete_if_empty(self.home(database))
         if database.location:
             self.delete_if_empty(database.location)
 

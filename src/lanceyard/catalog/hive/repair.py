@@ -102,7 +102,7 @@ class Repair:
             finding = Finding(
                 Kind.MISSING_DIRECTORY, table.location, "", identifier.object_id, since
             )
-            yield Case(finding, partial(self._forget, table))
+            yield Case(finding, partial(self._forget, identifier, table))
         elif place.store.exists(f"{place.path}/{layout.DEREGISTERED}"):
             finding = Finding(
                 Kind.UNFINISHED_CHANGE, table.location, "", identifier.object_id, since
@@ -117,10 +117,11 @@ class Repair:
             finding = Finding(kind, table.location, "", None, since)
             yield Case(finding, partial(self._catalog.finish, table, reason))
 
-    def _forget(self, table: LanceTable) -> None:
+    def _forget(self, identifier: Identifier, table: LanceTable) -> None:
         """Take a table out whose directory does not exist, if it is still so."""
         place = self._catalog.places.at(table.location)
-        if place.store.exists(place.path):
+        now = self._catalog.rows.find(identifier)
+        if now is None or now.location != table.location or place.store.exists(place.path):
             return
         try:
             leaving = self._catalog.rows.take_out(table, Leaving.DEREGISTERED)

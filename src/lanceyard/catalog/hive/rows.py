@@ -19,7 +19,7 @@ from lanceyard.catalog.hive.metastore import failures
 from lanceyard.catalog.hive.metastore.client import Metastore
 from lanceyard.catalog.hive.metastore.records import DatabaseName, HiveTable
 from lanceyard.catalog.hive.names import check_names
-from lanceyard.catalog.hive.swaps import Swaps, insist
+from lanceyard.catalog.hive.swaps import Swaps, insist, read_whole
 from lanceyard.catalog.hive.tables import LANCE, LOCATION, TYPE, LanceTable
 from lanceyard.identifier import Identifier
 
@@ -58,11 +58,11 @@ class Rows:
             self._databases.describe(identifier.parent)
             return None
         try:
-            record = self._metastore.find_table(where, identifier.name)
+            found = read_whole(self._metastore, where, identifier.name)
         except failures.NoSuchObjectError:
             self._databases.find(identifier.parent)
             return None
-        return LanceTable.of(identifier, record)
+        return LanceTable.of(identifier, found.record)
 
     def require(self, identifier: Identifier) -> LanceTable:
         """A table. Raises `TableNotFoundError`, `NamespaceNotFoundError`, `InvalidInputError`."""

@@ -21,7 +21,7 @@ from lanceyard import errors
 from lanceyard.catalog.hive.metastore import failures
 from lanceyard.catalog.hive.metastore.client import Metastore
 from lanceyard.catalog.hive.metastore.generated import ttypes
-from lanceyard.catalog.hive.metastore.records import HiveTable, Lock
+from lanceyard.catalog.hive.metastore.records import DatabaseName, HiveTable, Lock
 from lanceyard.catalog.hive.tables import ALTERED, CHANGE, LanceTable
 from lanceyard.identifier import Identifier
 
@@ -30,6 +30,8 @@ ATTEMPTS = 20
 """How often a change is tried while others change the same table."""
 REQUESTS = 4
 """How often a change is asked for whose replies are lost."""
+READS = 5
+"""How often a table is read again that seems to be torn."""
 PATIENCE = 60.0
 """Seconds to wait for a lock."""
 KEEP_STATISTICS = {"DO_NOT_UPDATE_STATS": "true"}
@@ -66,6 +68,19 @@ def insist(change: Callable[[], _R]) -> _R:
         time.sleep(random.uniform(0.05, 0.1) * 2**attempt)
     assert lost is not None
     raise lost
+
+
+def read_whole(metastore: Metastore, where: DatabaseName, name: str) -> LanceTable:
+    """A table, with location and parameters of one state. Raises `NoSuchObjectError`.
+
+    One that stays torn was moved by others, who know nothing of the parameter.
+    """
+    table = LanceTable(metastore.find_table(where, name))
+    for _ in range(READS):
+        if table.is_whole:
+            break
+        table = LanceTable(metastore.find_table(where, name))
+    return table
 
 
 class Swaps:
@@ -151,7 +166,7 @@ class Swaps:
     def _find(self, record: HiveTable) -> LanceTable | None:
         """The table that has a name now."""
         try:
-            return LanceTable(self._metastore.find_table(record.where, record.name))
+            return read_whole(self._metastore, record.where, record.name)
         except failures.NoSuchObjectError:
             return None
 

@@ -130,6 +130,14 @@ class LanceTable:
         return opened_as(self.record.location or "")
 
     @property
+    def is_whole(self) -> bool:
+        """Whether location and parameters were read in one state; also if others moved the table.
+
+        A server reads them one after the other, and somebody may change both in between.
+        """
+        return self.record.parameters.get(LOCATION, self.location) == self.location
+
+    @property
     def change(self) -> str | None:
         """The mark of our last change; None if there was none."""
         return self.record.parameters.get(CHANGE)
