@@ -1,4 +1,4 @@
-"""Java's lance-spark, as a process that carries out statements of SQL."""
+"""Spark, as a process that carries out statements of SQL; one with Java's lance-spark."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ STATEMENTS = Path(__file__).with_name("statements.py")
 CATALOG = "org.lance.spark.LanceNamespaceSparkCatalog"
 
 
-class LanceSpark:
-    """A session of Spark with lance-spark, which other Python runs."""
+class SparkProcess:
+    """A session of Spark that another process holds, which answers as ``statements`` does."""
 
-    def __init__(self, python: str) -> None:
-        """Start it; its jars are fetched when that is done for the first time."""
+    def __init__(self, *command: str) -> None:
+        """Start it."""
         self._process = subprocess.Popen(
-            [python, str(STATEMENTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def __enter__(self) -> Self:
@@ -30,12 +30,6 @@ class LanceSpark:
         self._process.stdin.close()
         self._process.wait(60)
         self._process.stdout.close()
-
-    def use(self, name: str, address: str, **properties: str) -> None:
-        """Know a server by a name."""
-        mine = f"spark.sql.catalog.{name}"
-        said = {mine: CATALOG, f"{mine}.impl": "rest", f"{mine}.uri": address}
-        self._ask("SELECT 1", said | {f"{mine}.{key}": properties[key] for key in properties})
 
     def __call__(self, statement: str) -> list[list[Any]]:
         """The rows that a statement gives. Raises `RuntimeError` with what Spark says."""
@@ -56,3 +50,17 @@ class LanceSpark:
         if "failure" in answer:
             raise RuntimeError(answer["failure"])
         return answer
+
+
+class LanceSpark(SparkProcess):
+    """A session of Spark with lance-spark, which other Python runs."""
+
+    def __init__(self, python: str) -> None:
+        """Start it; its jars are fetched when that is done for the first time."""
+        super().__init__(python, str(STATEMENTS))
+
+    def use(self, name: str, address: str, **properties: str) -> None:
+        """Know a server by a name."""
+        mine = f"spark.sql.catalog.{name}"
+        said = {mine: CATALOG, f"{mine}.impl": "rest", f"{mine}.uri": address}
+        self._ask("SELECT 1", said | {f"{mine}.{key}": properties[key] for key in properties})

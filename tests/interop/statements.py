@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from typing import IO
 
 from pyspark.sql import SparkSession
 
@@ -27,11 +28,20 @@ SETTINGS = {
 
 
 def main() -> None:
-    """Answer statements, one on each line, until there are none."""
+    """Answer statements in a session with lance-spark."""
+    with answering() as answers:
+        answer(SparkSession.builder.master("local[2]").config(map=SETTINGS).getOrCreate(), answers)
+
+
+def answering() -> IO[str]:
+    """Where answers go; all that is written to the output by others, as Java does, does not."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # Java writes there, too
-    builder = SparkSession.builder.master("local[2]").config(map=SETTINGS)
-    spark = builder.getOrCreate()
+    os.dup2(2, 1)
+    return answers
+
+
+def answer(spark: SparkSession, answers: IO[str]) -> None:
+    """Answer statements, one on each line, until there are none."""
     for line in sys.stdin:
         said = json.loads(line)
         for key, value in said.get("settings", {}).items():
@@ -39,10 +49,10 @@ def main() -> None:
         begun = time.perf_counter()
         try:
             rows = [list(row) for row in spark.sql(said["statement"]).collect()]
-            answer = {"rows": rows, "seconds": time.perf_counter() - begun}
+            found = {"rows": rows, "seconds": time.perf_counter() - begun}
         except Exception as failure:
-            answer = {"failure": str(failure)}
-        answers.write(json.dumps(answer, default=str) + "\n")
+            found = {"failure": str(failure)}
+        answers.write(json.dumps(found, default=str) + "\n")
         answers.flush()
     spark.stop()
 

@@ -11,6 +11,8 @@ InternalError 18
 
 from __future__ import annotations
 
+import re
+
 from thrift.Thrift import TApplicationException, TException
 
 from lanceyard.catalog.hive.metastore.generated import ttypes
@@ -65,15 +67,20 @@ _KINDS: dict[type[TException], type[MetastoreError]] = {
 }
 
 
+# The constraints of the metastore's own database, whichever that is.
+_DUPLICATE = re.compile(r"\bUNIQUE_?(CATALOG|DATABASE|TABLE)\b", re.IGNORECASE)
+
+
 def refusal(answer: TException) -> MetastoreError:
     """The error for an exception that the server sent. Raise it `from` that."""
-    kind = UnknownMethodError if _is_unknown_method(answer) else _KINDS.get(type(answer), MetaError)
     text = getattr(answer, "message", None) or type(answer).__name__
-    return kind(f"the metastore says: {text}")
+    return _kind(answer, text)(f"the metastore says: {text}")
 
 
-def _is_unknown_method(answer: TException) -> bool:
-    return (
-        isinstance(answer, TApplicationException)
-        and answer.type == TApplicationException.UNKNOWN_METHOD
-    )
+def _kind(answer: TException, text: str) -> type[MetastoreError]:
+    if isinstance(answer, TApplicationException):
+        is_unknown = answer.type == TApplicationException.UNKNOWN_METHOD
+        return UnknownMethodError if is_unknown else MetaError
+    kind = _KINDS.get(type(answer), MetaError)
+    # Of several who create the same, those who are a little late meet the constraint.
+    return AlreadyExistsError if kind is MetaError and _DUPLICATE.search(text) else kind
