@@ -48,6 +48,9 @@ class Backend:
     declared_properties: bool = False
     """DeclareTable takes properties."""
 
+    views: bool = False
+    """Materialized views are supported."""
+
     register_anywhere: bool = False
     """A table may lie at any location inside the root, not only in its own directory."""
 
@@ -160,6 +163,7 @@ _MANIFEST: dict[str, Any] = {
     "rename": True,
     "declared_properties": True,
     "register_anywhere": True,
+    "views": True,
     "manifest": True,
 }
 

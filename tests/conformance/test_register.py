@@ -117,6 +117,7 @@ def test_registering_in_a_missing_namespace_is_refused(catalog: Catalog, lost: s
 
 
 @anywhere
+@applies(one_name=True)
 def test_registering_over_a_namespace_is_refused(catalog: Catalog, lost: str) -> None:
     with refused(ErrorCode.TABLE_ALREADY_EXISTS):
         catalog.register_table(["lost"], catalog.inside(lost))

@@ -13,7 +13,7 @@ from lance_namespace.errors import ErrorCode, InvalidTableStateError
 
 from .kit import Catalog, applies, numbers, refused, stream
 
-pytestmark = [applies(extensions=True, rename=True)]
+pytestmark = [applies(extensions=True, views=True)]
 
 TWICE = "SELECT n * 2 AS twice FROM base WHERE n > 1"
 SUM = "SELECT sum(n) AS total FROM base"

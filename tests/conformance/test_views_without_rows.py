@@ -8,7 +8,7 @@ from lance_namespace.errors import ErrorCode
 from .kit import Catalog, applies, refused
 from .test_views import TWICE, define, schema
 
-pytestmark = [applies(extensions=True, rename=False)]
+pytestmark = [applies(extensions=True, views=False)]
 
 
 def test_views_are_unsupported(catalog: Catalog) -> None:

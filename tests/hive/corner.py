@@ -53,13 +53,13 @@ class CornerNamespace(Namespace):
 
     def __init__(self, catalog: Catalog, root: Path, properties: dict[str, str]) -> None:
         super().__init__(catalog)
-        self._root, self._properties = root, properties
+        self._root, self._given = root, properties
 
     def __repr__(self) -> str:
-        return f"CornerNamespace({self._root}, {self._properties})"
+        return f"CornerNamespace({self._root}, {self._given})"
 
     def __reduce__(self) -> Any:
-        return partial(open_corner, **self._properties), (self._root,)
+        return partial(open_corner, **self._given), (self._root,)
 
 
 def clear_corner(root: Path) -> None:
