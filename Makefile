@@ -109,7 +109,8 @@ ledger: $(READY) ## Write down where the reference implementation deviates from 
 thrift: ## Generate the protocol of the Hive Metastore anew; it takes a thrift compiler
 	rm -rf .thrift && mkdir .thrift
 	thrift --gen py -out .thrift $(THRIFT)/metastore.thrift
-	sed -i 's/^from [.]ttypes/from lanceyard.catalog.hive.metastore.generated.ttypes/' \
+	sed -i -e '1i """Generated from metastore.thrift by `make thrift`."""' \
+		-e 's/^from [.]ttypes/from lanceyard.catalog.hive.metastore.generated.ttypes/' \
 		.thrift/$(THRIFT:src/%=%)/generated/*.py
 	mkdir -p $(THRIFT)/generated
 	cp .thrift/$(THRIFT:src/%=%)/generated/*.py $(THRIFT)/generated

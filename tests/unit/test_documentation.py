@@ -15,6 +15,7 @@ from types import ModuleType
 import pytest
 
 import lanceyard
+from lanceyard.catalog.hive.metastore.settings import PROPERTIES
 from lanceyard.catalog.maintenance import Kind
 from lanceyard.settings import PARSERS
 from lanceyard.spark.options import Options
@@ -23,6 +24,7 @@ SPARK = (Path(__file__).parents[2] / "docs" / "spark.md").read_text()
 MAINTENANCE = (Path(__file__).parents[2] / "docs" / "maintenance.md").read_text()
 README = (Path(__file__).parents[2] / "README.md").read_text()
 VERSIONS = (Path(__file__).parents[2] / "docs" / "versions.md").read_text()
+HIVE = (Path(__file__).parents[2] / "docs" / "hive.md").read_text()
 OPERATIONS = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MODULES = [
@@ -74,6 +76,11 @@ def test_every_module_says_what_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", [f.name for f in fields(Options) if "parse" in f.metadata])
 def test_the_documentation_of_spark_names_every_option(name: str) -> None:
     assert f"`{name}`" in SPARK
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_the_page_on_hive_names_every_property_of_connections(name: str) -> None:
+    assert f"`{name}`" in HIVE
 
 
 def test_every_public_name_says_what_it_does() -> None:
