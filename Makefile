@@ -46,6 +46,7 @@ deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	$(BIN)/python -m pytest -q -m deep
 	CONFORMANCE_BACKENDS=rest_memory,rest_v1,rest_v2,rest_compat,rest_bare,rest_managed \
 		$(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
+	CONFORMANCE_BACKENDS=hive,hive_managed $(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
 
 bench: $(READY) .venv-lance-impls ## Compare with the reference implementation and with Parquet, side by side
 	$(BIN)/python benchmarks/directory.py

@@ -16,6 +16,7 @@ import pytest
 
 import lanceyard
 from lanceyard.catalog.hive.metastore.settings import PROPERTIES
+from lanceyard.catalog.hive.settings import PARSERS as HIVE_PARSERS
 from lanceyard.catalog.maintenance import Kind
 from lanceyard.settings import PARSERS
 from lanceyard.spark.options import Options
@@ -76,6 +77,11 @@ def test_every_module_says_what_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", [f.name for f in fields(Options) if "parse" in f.metadata])
 def test_the_documentation_of_spark_names_every_option(name: str) -> None:
     assert f"`{name}`" in SPARK
+
+
+@pytest.mark.parametrize("name", [*HIVE_PARSERS, "storage.*"])
+def test_the_page_on_hive_names_every_property(name: str) -> None:
+    assert f"| `{name}` |" in HIVE
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
