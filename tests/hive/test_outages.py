@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from lanceyard import errors
+from lanceyard.catalog.hive.metastore import connection
 from lanceyard.catalog.hive.metastore.client import Metastore
 from lanceyard.catalog.hive.metastore.failures import AlreadyExistsError, LostReplyError
 from lanceyard.catalog.hive.metastore.records import DatabaseName, HiveDatabase, HiveTable
@@ -96,12 +97,15 @@ def test_a_read_goes_from_a_silent_metastore_to_another(
         assert "default" in store.database_names()
 
 
-def test_a_change_does_not(connect: Connect, hive: MetastoreServer) -> None:
-    with deaf() as address:
-        store = connect(f"{address},{hive.uri}", **{"client.read-timeout": "1"})
-        with pytest.raises(LostReplyError, match="timed out"):
-            store.create_database(HiveDatabase(DatabaseName("unheard")))
-        assert "unheard" not in store.database_names()
+def test_a_change_does_not_but_the_next_call_asks_the_other(
+    connect: Connect, proxy: Proxy, hive: MetastoreServer
+) -> None:
+    proxy.is_silent = True
+    store = connect(f"{proxy.uri},{hive.uri}", **{"client.read-timeout": "1"})
+    with pytest.raises(LostReplyError, match="timed out"):
+        store.create_database(HiveDatabase(DatabaseName("unheard")))
+    assert "unheard" not in store.database_names()
+    assert proxy.accepted == 1
 
 
 def test_a_read_whose_answer_was_lost_is_repeated(
@@ -135,6 +139,31 @@ def test_connections_that_the_server_closed_are_not_used_for_changes(
         store.create_table(replace(table, name=f"t{n}"))
         proxy.cut()
     assert len(store.table_names(table.where)) == 5
+
+
+def test_a_connection_that_breaks_casts_doubt_on_the_others_to_that_address(
+    connect: Connect, proxy: Proxy
+) -> None:
+    store = connect(proxy.uri, **{"client.pool-size": "4", "client.read-timeout": "1"})
+    with contextlib.ExitStack() as held:
+        for _ in range(4):
+            held.enter_context(store._pool._connection())
+    proxy.is_silent = True
+    with pytest.raises(errors.ServiceUnavailableError):
+        store.database_names()
+    proxy.is_silent = False
+    assert "default" in store.database_names()
+    assert proxy.accepted == 5
+
+
+def test_a_connection_that_rested_for_long_is_not_used_again(
+    connect: Connect, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = connect(proxy.uri)
+    store.database_names()
+    monkeypatch.setattr(connection, "LONGEST_REST", 0.0)
+    store.database_names()
+    assert proxy.accepted == 2
 
 
 def test_a_metastore_that_was_away_is_used_again(

@@ -15,6 +15,8 @@ from lanceyard.catalog.hive.metastore.generated.ThriftHiveMetastore import Clien
 from lanceyard.catalog.hive.metastore.settings import Address, MetastoreSettings
 from lanceyard.catalog.hive.metastore.transport import SocketTransport
 
+LONGEST_REST = 60.0
+"""Seconds after which a connection is not used again: what lies between may have forgotten it."""
 BROKEN = (OSError, EOFError, TTransportException, TProtocolException)
 
 
@@ -29,6 +31,7 @@ class Connection:
         """Connect, and say who asks. Raises what `BROKEN` names, or `MetastoreError`."""
         self.address = address
         self._timeout = settings.read_timeout
+        self._used = time.monotonic()
         self._socket = SocketTransport(address, settings.connect_timeout, settings.tls)
         try:
             self._client = Client(self._protocol(settings))
@@ -67,6 +70,8 @@ class Connection:
         except BaseException:
             self.close()
             raise
+        finally:
+            self._used = time.monotonic()
 
     def is_open(self) -> bool:
         """Whether it has not broken."""
@@ -74,7 +79,8 @@ class Connection:
 
     def is_usable(self) -> bool:
         """Whether it is open, as far as can be told without a call."""
-        return self.is_open() and self._socket.is_quiet()
+        rested = time.monotonic() - self._used
+        return self.is_open() and rested < LONGEST_REST and self._socket.is_quiet()
 
     def close(self) -> None:
         """Close it; for a copy in a forked process, that closes the copy alone."""

@@ -63,14 +63,14 @@ class Pool:
         Raises `ServiceUnavailableError` if nothing was sent, and `LostReplyError` if something was
         and no answer came; and what the work raises.
         """
-        with self._connection() as connection:
-            try:
+        try:
+            with self._connection() as connection:
                 return work(connection)
-            except BrokenConnectionError as failure:
-                raise LostReplyError(
-                    f"the metastore gave no answer to a change, which it may have made or not "
-                    f"({failure}): look before you try again"
-                ) from failure
+        except BrokenConnectionError as failure:
+            raise LostReplyError(
+                f"the metastore gave no answer to a change, which it may have made or not "
+                f"({failure}): look before you try again"
+            ) from failure
 
     def close(self) -> None:
         """Close the connections that nobody uses. Using the pool again is allowed."""
@@ -98,7 +98,7 @@ class Pool:
             try:
                 yield connection
             except BrokenConnectionError:
-                self._put_last(connection.address)
+                self._avoid(connection.address)
                 raise
             finally:
                 if connection.is_open():
@@ -125,17 +125,21 @@ class Pool:
                 made = Connection(address, self._settings)
             except (*BROKEN, BrokenConnectionError) as failure:
                 failures.append(f"{address}: {failure}")
-                self._put_last(address)
+                self._avoid(address)
             else:
                 self._open.add(made)
                 return made
         raise _unavailable(failures)
 
-    def _put_last(self, address: Address) -> None:
-        """Try others first from now on."""
+    def _avoid(self, address: Address) -> None:
+        """Try others first from now on, and use no other connection to this one."""
         with self._guard:
             self._order.remove(address)
             self._order.append(address)
+            doubtful = [each for each in self._idle if each.address == address]
+            self._idle = [each for each in self._idle if each.address != address]
+        for each in doubtful:
+            each.close()
 
 
 def _unavailable(failures: list[str]) -> ServiceUnavailableError:
