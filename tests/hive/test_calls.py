@@ -174,6 +174,7 @@ def test_one_lock_is_held_at_a_time(store: Metastore, table: HiveTable) -> None:
     store.unlock(held)
     assert store.check_lock(waiting).is_held
     store.unlock(waiting)
+    store.unlock(waiting)
     with pytest.raises(failures.NoSuchLockError):
         store.check_lock(waiting)
     with pytest.raises(failures.NoSuchLockError):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
+import os
 import socket
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lanceyard.catalog.hive.metastore.connection import Connection
-from lanceyard.catalog.hive.metastore.failures import MetaError, MetastoreError, UnknownMethodError
+from lanceyard.catalog.hive.metastore.failures import (
+    MetaError,
+    MetastoreError,
+    NoSuchLockError,
+    UnknownMethodError,
+)
 from lanceyard.catalog.hive.metastore.generated import ttypes
 from lanceyard.catalog.hive.metastore.pool import Pool
 from lanceyard.catalog.hive.metastore.records import (
@@ -51,6 +58,7 @@ class Metastore:
     def __init__(self, settings: MetastoreSettings) -> None:
         """Connect to nothing yet."""
         self._pool = Pool(settings)
+        self._user = settings.user.name if settings.user else _user_of_process()
         self._missing: set[tuple[Address, str]] = set()
         self._has_catalogs: bool | None = None
 
@@ -60,7 +68,7 @@ class Metastore:
 
     def version(self) -> str:
         """What the server says its version is; that of Hive itself from Hive 4 on."""
-        return str(self._read(Call("getVersion", ())))
+        return str(self._ask(Call("getVersion", ())))
 
     def has_catalogs(self) -> bool:
         """Whether databases are in catalogs: in Hive 3 and newer. Asked once."""
@@ -75,12 +83,12 @@ class Metastore:
 
     def catalog_names(self) -> list[str]:
         """The names of the catalogs."""
-        return list(self._read(Call("get_catalogs", ())).names or ())
+        return list(self._ask(Call("get_catalogs", ())).names or ())
 
     def find_catalog(self, name: str) -> HiveCatalog:
         """Look a catalog up. Raises `NoSuchObjectError`."""
         call = Call("get_catalog", (ttypes.GetCatalogRequest(name),))
-        return HiveCatalog.received(self._read(call).catalog)
+        return HiveCatalog.received(self._ask(call).catalog)
 
     def create_catalog(self, catalog: HiveCatalog) -> None:
         """Create a catalog. Raises `AlreadyExistsError`."""
@@ -111,14 +119,12 @@ class Metastore:
 
     def database_names(self, catalog: str | None = None) -> list[str]:
         """The names of the databases, of one catalog where there are such."""
-        return list(self._read(Call("get_databases", (str(DatabaseName("*", catalog)),))))
+        return list(self._ask(Call("get_databases", (str(DatabaseName("*", catalog)),))))
 
     def find_database(self, where: DatabaseName) -> HiveDatabase:
         """Look a database up. Raises `NoSuchObjectError`."""
         request = ttypes.GetDatabaseRequest(where.name, where.catalog)
-        found = self._read(
-            Call("get_database_req", (request,)), Call("get_database", (str(where),))
-        )
+        found = self._ask(Call("get_database_req", (request,)), Call("get_database", (str(where),)))
         return HiveDatabase.received(found, where)
 
     def create_database(self, database: HiveDatabase) -> None:
@@ -142,7 +148,7 @@ class Metastore:
 
     def table_names(self, where: DatabaseName) -> list[str]:
         """The names of all tables and views; none if the database is not there."""
-        return list(self._read(Call("get_all_tables", (str(where),))))
+        return list(self._ask(Call("get_all_tables", (str(where),))))
 
     def filtered_table_names(self, where: DatabaseName, expression: str) -> list[str]:
         """The names of the tables that a filter of Hive is true for, found by the server.
@@ -150,12 +156,12 @@ class Metastore:
         Raises `NoSuchObjectError` where the server says so, and else finds none in a database that
         is not there.
         """
-        return list(self._read(Call("get_table_names_by_filter", (str(where), expression, ALL))))
+        return list(self._ask(Call("get_table_names_by_filter", (str(where), expression, ALL))))
 
     def find_table(self, where: DatabaseName, name: str) -> HiveTable:
         """Look a table up. Raises `NoSuchObjectError`, also if the database is not there."""
         request = ttypes.GetTableRequest(where.name, name, where.catalog)
-        found = self._read(
+        found = self._ask(
             Call("get_table_req", (request,), lambda answer: answer.table),
             Call("get_table", (str(where), name)),
         )
@@ -167,7 +173,7 @@ class Metastore:
         for start in range(0, len(names), BATCH):
             batch = list(names[start : start + BATCH])
             request = ttypes.GetTablesRequest(where.name, batch, where.catalog)
-            answer = self._read(
+            answer = self._ask(
                 Call("get_table_objects_by_name_req", (request,), lambda answer: answer.tables),
                 Call("get_table_objects_by_name", (str(where), batch)),
             )
@@ -226,7 +232,7 @@ class Metastore:
         )
         request = ttypes.LockRequest(
             component=[component],
-            user=getpass.getuser(),
+            user=self._user,
             hostname=socket.gethostname(),
             agentInfo="lanceyard",
         )
@@ -234,20 +240,23 @@ class Metastore:
 
     def check_lock(self, lock: Lock) -> Lock:
         """Whether a lock is held by now. Raises `NoSuchLockError` if it has expired."""
-        return _lock(self._change(Call("check_lock", (ttypes.CheckLockRequest(lock.number),))))
+        return _lock(self._ask(Call("check_lock", (ttypes.CheckLockRequest(lock.number),))))
 
     def heartbeat(self, lock: Lock) -> None:
         """Keep a lock. Raises `NoSuchLockError` if it has expired."""
-        self._change(Call("heartbeat", (ttypes.HeartbeatRequest(lock.number),)))
+        self._ask(Call("heartbeat", (ttypes.HeartbeatRequest(lock.number),)))
 
     def unlock(self, lock: Lock) -> None:
-        """Give a lock back, or do without one that was asked for."""
-        self._change(Call("unlock", (ttypes.UnlockRequest(lock.number),)))
+        """Give a lock back, or do without one that was asked for; one that is gone is no error."""
+        with contextlib.suppress(NoSuchLockError):
+            self._ask(Call("unlock", (ttypes.UnlockRequest(lock.number),)))
 
-    def _read(self, *forms: Call) -> Any:
+    def _ask(self, *forms: Call) -> Any:
+        """The answer to a call that may be made twice, as those that change nothing may."""
         return self._pool.read(lambda connection: self._first_known(connection, forms))
 
     def _change(self, *forms: Call) -> Any:
+        """The answer to a call that is made once at most."""
         return self._pool.change(lambda connection: self._first_known(connection, forms))
 
     def _first_known(self, connection: Connection, forms: Sequence[Call]) -> Any:
@@ -265,6 +274,13 @@ class Metastore:
             except UnknownMethodError:
                 self._missing.add((connection.address, form.method))
         return last.read(connection.call(last.method, *last.arguments))
+
+
+def _user_of_process() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # of a number without a name, as in containers
+        return str(os.getuid())
 
 
 def _lock(answer: Any) -> Lock:
