@@ -36,6 +36,8 @@ DEFAULT_DATABASE = "default"
 """That every catalog has."""
 EXCLUSIVE, TABLE_LEVEL, NO_TRANSACTION = 3, 2, 6
 ACQUIRED, WAITING = 1, 2
+INSERT_ONLY_TABLES = 2
+"""Among the capabilities of clients: to know of these tables of Hive's, which are not ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ class Metastore:
 
     def find_table(self, where: DatabaseName, name: str) -> HiveTable:
         """Look a table up. Raises `NoSuchObjectError`, also if the database is not there."""
-        request = ttypes.GetTableRequest(where.name, name, where.catalog)
+        request = ttypes.GetTableRequest(where.name, name, _capabilities(), where.catalog)
         found = self._ask(
             Call("get_table_req", (request,), lambda answer: answer.table),
             Call("get_table", (str(where), name)),
@@ -172,7 +174,7 @@ class Metastore:
         found: list[HiveTable] = []
         for start in range(0, len(names), BATCH):
             batch = list(names[start : start + BATCH])
-            request = ttypes.GetTablesRequest(where.name, batch, where.catalog)
+            request = ttypes.GetTablesRequest(where.name, batch, _capabilities(), where.catalog)
             answer = self._ask(
                 Call("get_table_objects_by_name_req", (request,), lambda answer: answer.tables),
                 Call("get_table_objects_by_name", (str(where), batch)),
@@ -274,6 +276,11 @@ class Metastore:
             except UnknownMethodError:
                 self._missing.add((connection.address, form.method))
         return last.read(connection.call(last.method, *last.arguments))
+
+
+def _capabilities() -> Any:
+    """Without them, Hive 3 does not even say what kind of table one of its own is."""
+    return ttypes.ClientCapabilities([INSERT_ONLY_TABLES])
 
 
 def _user_of_process() -> str:

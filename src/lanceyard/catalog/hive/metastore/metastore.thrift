@@ -148,9 +148,12 @@ struct Table {
 
 struct EnvironmentContext { 1: optional map<string, string> properties }
 
+struct ClientCapabilities { 1: optional list<i32> values }
+
 struct GetTableRequest {
   1: optional string dbName
   2: optional string tblName
+  3: optional ClientCapabilities capabilities
   4: optional string catName
 }
 
@@ -159,6 +162,7 @@ struct GetTableResult { 1: optional Table table }
 struct GetTablesRequest {
   1: optional string dbName
   2: optional list<string> tblNames
+  3: optional ClientCapabilities capabilities
   4: optional string catName
 }
 

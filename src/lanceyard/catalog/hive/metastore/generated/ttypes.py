@@ -3021,19 +3021,86 @@ class EnvironmentContext(object):
         return not (self == other)
 
 
+class ClientCapabilities(object):
+    """
+    Attributes:
+     - values
+
+    """
+
+
+    def __init__(self, values=None,):
+        self.values = values
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.values = []
+                    (_etype189, _size186) = iprot.readListBegin()
+                    for _i190 in range(_size186):
+                        _elem191 = iprot.readI32()
+                        self.values.append(_elem191)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ClientCapabilities')
+        if self.values is not None:
+            oprot.writeFieldBegin('values', TType.LIST, 1)
+            oprot.writeListBegin(TType.I32, len(self.values))
+            for iter192 in self.values:
+                oprot.writeI32(iter192)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class GetTableRequest(object):
     """
     Attributes:
      - dbName
      - tblName
+     - capabilities
      - catName
 
     """
 
 
-    def __init__(self, dbName=None, tblName=None, catName=None,):
+    def __init__(self, dbName=None, tblName=None, capabilities=None, catName=None,):
         self.dbName = dbName
         self.tblName = tblName
+        self.capabilities = capabilities
         self.catName = catName
 
     def read(self, iprot):
@@ -3053,6 +3120,12 @@ class GetTableRequest(object):
             elif fid == 2:
                 if ftype == TType.STRING:
                     self.tblName = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRUCT:
+                    self.capabilities = ClientCapabilities()
+                    self.capabilities.read(iprot)
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
@@ -3077,6 +3150,10 @@ class GetTableRequest(object):
         if self.tblName is not None:
             oprot.writeFieldBegin('tblName', TType.STRING, 2)
             oprot.writeString(self.tblName.encode('utf-8') if sys.version_info[0] == 2 else self.tblName)
+            oprot.writeFieldEnd()
+        if self.capabilities is not None:
+            oprot.writeFieldBegin('capabilities', TType.STRUCT, 3)
+            self.capabilities.write(oprot)
             oprot.writeFieldEnd()
         if self.catName is not None:
             oprot.writeFieldBegin('catName', TType.STRING, 4)
@@ -3163,14 +3240,16 @@ class GetTablesRequest(object):
     Attributes:
      - dbName
      - tblNames
+     - capabilities
      - catName
 
     """
 
 
-    def __init__(self, dbName=None, tblNames=None, catName=None,):
+    def __init__(self, dbName=None, tblNames=None, capabilities=None, catName=None,):
         self.dbName = dbName
         self.tblNames = tblNames
+        self.capabilities = capabilities
         self.catName = catName
 
     def read(self, iprot):
@@ -3190,11 +3269,17 @@ class GetTablesRequest(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.tblNames = []
-                    (_etype189, _size186) = iprot.readListBegin()
-                    for _i190 in range(_size186):
-                        _elem191 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.tblNames.append(_elem191)
+                    (_etype196, _size193) = iprot.readListBegin()
+                    for _i197 in range(_size193):
+                        _elem198 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.tblNames.append(_elem198)
                     iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRUCT:
+                    self.capabilities = ClientCapabilities()
+                    self.capabilities.read(iprot)
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
@@ -3219,9 +3304,13 @@ class GetTablesRequest(object):
         if self.tblNames is not None:
             oprot.writeFieldBegin('tblNames', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.tblNames))
-            for iter192 in self.tblNames:
-                oprot.writeString(iter192.encode('utf-8') if sys.version_info[0] == 2 else iter192)
+            for iter199 in self.tblNames:
+                oprot.writeString(iter199.encode('utf-8') if sys.version_info[0] == 2 else iter199)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.capabilities is not None:
+            oprot.writeFieldBegin('capabilities', TType.STRUCT, 3)
+            self.capabilities.write(oprot)
             oprot.writeFieldEnd()
         if self.catName is not None:
             oprot.writeFieldBegin('catName', TType.STRING, 4)
@@ -3268,11 +3357,11 @@ class GetTablesResult(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.tables = []
-                    (_etype196, _size193) = iprot.readListBegin()
-                    for _i197 in range(_size193):
-                        _elem198 = Table()
-                        _elem198.read(iprot)
-                        self.tables.append(_elem198)
+                    (_etype203, _size200) = iprot.readListBegin()
+                    for _i204 in range(_size200):
+                        _elem205 = Table()
+                        _elem205.read(iprot)
+                        self.tables.append(_elem205)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3289,8 +3378,8 @@ class GetTablesResult(object):
         if self.tables is not None:
             oprot.writeFieldBegin('tables', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.tables))
-            for iter199 in self.tables:
-                iter199.write(oprot)
+            for iter206 in self.tables:
+                iter206.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3667,11 +3756,11 @@ class LockRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.component = []
-                    (_etype203, _size200) = iprot.readListBegin()
-                    for _i204 in range(_size200):
-                        _elem205 = LockComponent()
-                        _elem205.read(iprot)
-                        self.component.append(_elem205)
+                    (_etype210, _size207) = iprot.readListBegin()
+                    for _i211 in range(_size207):
+                        _elem212 = LockComponent()
+                        _elem212.read(iprot)
+                        self.component.append(_elem212)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3708,8 +3797,8 @@ class LockRequest(object):
         if self.component is not None:
             oprot.writeFieldBegin('component', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.component))
-            for iter206 in self.component:
-                iter206.write(oprot)
+            for iter213 in self.component:
+                iter213.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.txnid is not None:
@@ -4216,12 +4305,17 @@ EnvironmentContext.thrift_spec = (
     None,  # 0
     (1, TType.MAP, 'properties', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 1
 )
+all_structs.append(ClientCapabilities)
+ClientCapabilities.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'values', (TType.I32, None, False), None, ),  # 1
+)
 all_structs.append(GetTableRequest)
 GetTableRequest.thrift_spec = (
     None,  # 0
     (1, TType.STRING, 'dbName', 'UTF8', None, ),  # 1
     (2, TType.STRING, 'tblName', 'UTF8', None, ),  # 2
-    None,  # 3
+    (3, TType.STRUCT, 'capabilities', [ClientCapabilities, None], None, ),  # 3
     (4, TType.STRING, 'catName', 'UTF8', None, ),  # 4
 )
 all_structs.append(GetTableResult)
@@ -4234,7 +4328,7 @@ GetTablesRequest.thrift_spec = (
     None,  # 0
     (1, TType.STRING, 'dbName', 'UTF8', None, ),  # 1
     (2, TType.LIST, 'tblNames', (TType.STRING, 'UTF8', False), None, ),  # 2
-    None,  # 3
+    (3, TType.STRUCT, 'capabilities', [ClientCapabilities, None], None, ),  # 3
     (4, TType.STRING, 'catName', 'UTF8', None, ),  # 4
 )
 all_structs.append(GetTablesResult)
