@@ -67,6 +67,8 @@ class Store(ABC):
     """Whether looking for a file takes no time to speak of."""
     options: Mapping[str, str]
     """Storage options that pylance needs to open what lies here."""
+    quick_options: Mapping[str, str]
+    """The same for the catalog's own tables, which are small: a silent store is soon given up."""
 
     @abstractmethod
     def location(self, path: str) -> str:

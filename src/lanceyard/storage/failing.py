@@ -42,6 +42,7 @@ class FailingStore(Store):
         self._error = error
         self.calls = 0
         self.options = inner.options
+        self.quick_options = inner.quick_options
         self.has_locks = inner.has_locks
 
     def location(self, path: str) -> str:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import errno
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import timedelta
+import random
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
+from urllib.parse import quote, unquote
 
 import obstore
 from obstore import exceptions
@@ -15,29 +19,16 @@ from obstore.store import from_url
 
 from lanceyard.errors import InvalidInputError
 from lanceyard.storage.base import Entry, File, Stat, Store
+from lanceyard.storage.failures import as_os_error, os_errors
+from lanceyard.storage.options import RETRY, for_obstore, impatient, with_plain_http
 
-# obstore panics when it meets these inside `config`: they belong to the HTTP client.
-CLIENT_OPTIONS = {
-    "allow_http": "allow_http",
-    "allow_invalid_certificates": "allow_invalid_certificates",
-    "aws_allow_http": "allow_http",
-    "connect_timeout": "connect_timeout",
-    "proxy_url": "proxy_url",
-    "timeout": "timeout",
-    "user_agent": "user_agent",
-}
-# Options that only Lance knows; obstore refuses them.
-LANCE_OPTIONS = frozenset(
-    {
-        "client_max_retries",
-        "client_retry_timeout",
-        "download_retry_count",
-        "expires_at_millis",
-        "google_storage_token",
-        "refresh_offset_millis",
-    }
-)
-RETRY = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
+MARK = "lanceyardput"
+"""The metadata by which a write is known again whose reply was lost."""
+PUTTING = 5.0
+"""Seconds within which a write is tried again."""
+FIRST_PAUSE = 0.05
+NOT_IN_URIS = re.compile("[%#? ]")
+"""What would end the path of a URI, or stand for something else in it."""
 
 
 class RemoteStore(Store):
@@ -47,25 +38,52 @@ class RemoteStore(Store):
         """Take the URI of the root; `store` replaces the obstore store that it names."""
         self._root = root.rstrip("/")
         self.options = with_plain_http(options)
+        self.quick_options = impatient(self.options)
         self._store = store if store is not None else open_remote(self._root, self.options)
+        # obstore would send a write again whose reply was lost, and find it refused.
+        self._once = store if store is not None else self._open_once()
+
+    def _open_once(self) -> Any:
+        return open_remote(self._root, self.options, {**RETRY, "max_retries": 0})
 
     def location(self, path: str) -> str:
-        return f"{self._root}/{path}" if path else self._root
+        return f"{self._root}/{escaped(path)}" if path else self._root
 
     def relative(self, location: str) -> str | None:
         scheme, _, path = location.partition("://")
         normal = f"{scheme}://{posixpath.normpath(path)}"
         if normal == self._root:
             return ""
-        return normal[len(self._root) + 1 :] if normal.startswith(self._root + "/") else None
+        below = self._root + "/"
+        return unquote(normal[len(below) :]) if normal.startswith(below) else None
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
+        """Create a file, and find out whether we did if a reply is lost."""
+        mark = uuid.uuid4().hex
+        failure: OSError | None = None
+        for pause in _pauses():
+            time.sleep(pause)
+            try:
+                with os_errors(path):
+                    obstore.put(self._once, path, data, mode="create", attributes={MARK: mark})
+            except FileExistsError:
+                return failure is not None and self._is_marked(path, mark)
+            except PermissionError:
+                raise
+            except OSError as lost:
+                failure = lost
+            else:
+                return True
+        assert failure is not None
+        raise failure
+
+    def _is_marked(self, path: str, mark: str) -> bool:
+        """Whether it was one of our own writes that created a file."""
         try:
             with os_errors(path):
-                obstore.put(self._store, path, data, mode="create")
-        except FileExistsError:
+                return obstore.get(self._store, path).attributes.get(MARK) == mark
+        except FileNotFoundError:
             return False
-        return True
 
     def copy_if_absent(self, source: str, target: str) -> bool:
         # Not every store can copy on that condition; manifests are small.
@@ -82,12 +100,13 @@ class RemoteStore(Store):
             return None
 
     def exists(self, path: str) -> bool:
-        try:
-            with os_errors(path):
-                obstore.head(self._store, path)
-        except FileNotFoundError:
-            return self.has_file(path)
-        return True
+        return self.has_object(path) or self.has_file(path)
+
+    def has_object(self, path: str) -> bool:
+        return self.stat(path) is not None
+
+    def probe(self, path: str) -> Callable[[], bool]:
+        return partial(self.has_object, path)
 
     def entries(self, path: str) -> Iterator[Entry]:
         prefix = path or None
@@ -161,41 +180,27 @@ class RemoteStore(Store):
         return [file.path for file in self.files(path)]
 
 
-def open_remote(root: str, options: Mapping[str, str]) -> Any:
+def open_remote(root: str, options: Mapping[str, str], retry: Mapping[str, Any] = RETRY) -> Any:
     """Open the obstore store that a URI names, with Lance's option names."""
-    client = {
-        CLIENT_OPTIONS[k]: _client_value(v) for k, v in options.items() if k in CLIENT_OPTIONS
-    }
-    config = {
-        k: v for k, v in options.items() if k not in CLIENT_OPTIONS and k not in LANCE_OPTIONS
-    }
+    config, client = for_obstore(options)
     try:
-        return from_url(root, config=config, client_options=client, retry_config=RETRY)  # type: ignore[call-overload]
+        return from_url(root, config=config, client_options=client, retry_config=retry)  # type: ignore[call-overload]
     except (exceptions.BaseError, ValueError) as cause:
-        raise InvalidInputError(f"cannot open root {root!r}: {cause}") from cause
+        raise InvalidInputError(
+            f"cannot open root {root!r}: {as_os_error(cause, root).strerror}"
+        ) from None
 
 
-def with_plain_http(options: Mapping[str, str]) -> dict[str, str]:
-    """Allow plain HTTP where the endpoint asks for it; Lance fails without, after retries."""
-    endpoints = [v for k, v in options.items() if k.endswith(("endpoint", "endpoint_url"))]
-    plain = any(endpoint.startswith("http://") for endpoint in endpoints)
-    return {**({"allow_http": "true"} if plain else {}), **options}
+def escaped(path: str) -> str:
+    """A path as part of a URI: Lance takes it apart as one."""
+    return NOT_IN_URIS.sub(lambda found: quote(found[0]), path)
 
 
-def _client_value(text: str) -> str | bool:
-    return {"true": True, "false": False}.get(text.lower(), text)
-
-
-@contextmanager
-def os_errors(path: str) -> Iterator[None]:
-    """Raise what obstore raises as the `OSError` a local file system would raise."""
-    try:
-        yield
-    except exceptions.NotFoundError as cause:
-        raise FileNotFoundError(errno.ENOENT, str(cause), path) from cause
-    except (exceptions.AlreadyExistsError, exceptions.PreconditionError) as cause:
-        raise FileExistsError(errno.EEXIST, str(cause), path) from cause
-    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as cause:
-        raise PermissionError(errno.EACCES, str(cause), path) from cause
-    except exceptions.BaseError as cause:
-        raise OSError(errno.EIO, str(cause), path) from cause
+def _pauses() -> Iterator[float]:
+    """How long to wait before each of some tries, as long as patience lasts."""
+    deadline = time.monotonic() + PUTTING
+    yield 0.0
+    pause = FIRST_PAUSE
+    while time.monotonic() + pause < deadline:
+        yield random.uniform(0.5, 1.0) * pause
+        pause *= 2

@@ -32,7 +32,8 @@ def open_store(settings: DirectorySettings) -> Store:
 
 def object_path(location: str) -> str:
     """A location inside its bucket, or file system, as Lance hands paths of manifests around."""
-    return (urlsplit(location).path if SCHEME.match(location) else location).lstrip("/")
+    path = unquote(urlsplit(location).path) if SCHEME.match(location) else location
+    return path.lstrip("/")
 
 
 def absolute_root(root: str) -> str:

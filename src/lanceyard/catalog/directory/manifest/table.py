@@ -114,7 +114,7 @@ class ManifestTable:
             store.location(MANIFEST),
             version=version,
             session=session,
-            storage_options=dict(store.options) or None,
+            storage_options=dict(store.quick_options) or None,
         )
         return cls(store, dataset)
 
@@ -130,7 +130,7 @@ class ManifestTable:
                 store.location(MANIFEST),
                 Transaction(0, empty, transaction_properties={OURS: "1"}),
                 max_retries=0,
-                storage_options=dict(store.options) or None,
+                storage_options=dict(store.quick_options) or None,
             )
         except OSError as cause:
             raise ConflictError(str(cause)) from cause
@@ -183,7 +183,7 @@ class ManifestTable:
             self._store.location(MANIFEST),
             version=self.version,
             session=self.dataset.session(),
-            storage_options=dict(self._store.options) or None,
+            storage_options=dict(self._store.quick_options) or None,
         )
 
     def rows(self, keys: Iterable[FileKey]) -> Iterator[tuple[FileKey, list[Row]]]:
