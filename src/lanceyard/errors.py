@@ -82,6 +82,7 @@ __all__ = [
     "branch_exists",
     "branch_not_found",
     "from_error_code",
+    "is_unanswered",
     "is_unavailable",
     "lacks_permission",
     "namespace_exists",
@@ -206,6 +207,11 @@ def lacks_permission(cause: BaseException) -> bool:
 def is_unavailable(cause: BaseException) -> bool:
     """Whether storage does not answer, or only that it cannot now; Lance says so in its text."""
     return isinstance(cause, ConnectionError) or bool(UNAVAILABLE.search(str(cause)))
+
+
+def is_unanswered(cause: BaseException) -> bool:
+    """Whether a request was sent, perhaps, and no answer came: it may yet be carried out."""
+    return is_unavailable(cause) and "error sending request" in str(cause)
 
 
 def without_secrets(text: str) -> str:

@@ -102,9 +102,13 @@ class Store(ABC):
     def exists(self, path: str) -> bool:
         """Whether a file or directory is there."""
 
+    def is_file(self, path: str) -> bool:
+        """`exists` for a path that can only be a file."""
+        return self.exists(path)
+
     def probe(self, path: str) -> Callable[[], bool]:
-        """`exists` for one path, to be asked again and again."""
-        return partial(self.exists, path)
+        """`is_file` for one path, to be asked again and again."""
+        return partial(self.is_file, path)
 
     @abstractmethod
     def entries(self, path: str) -> Iterator[Entry]:
@@ -117,6 +121,18 @@ class Store(ABC):
     @abstractmethod
     def has_file(self, path: str) -> bool:
         """Whether at least one file lies below a directory, however deep."""
+
+    def inhabited(self, path: str) -> set[str]:
+        """The names directly below a directory at or below which files lie."""
+        found = self.entries(path)
+        return {e.name for e in found if not e.is_directory or self.has_file(f"{path}/{e.name}")}
+
+    def some_names(self, path: str, after: str, enough: int) -> tuple[list[str], bool]:
+        """Names of `entries` that come after a text, as keys of an object store are ordered.
+
+        All of them, or at least the first so many; and whether it is all.
+        """
+        return [name for name in self.names(path) if name > after], True
 
     @abstractmethod
     def files(self, path: str) -> Iterator[File]:

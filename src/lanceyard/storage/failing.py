@@ -69,6 +69,12 @@ class FailingStore(Store):
     def entries(self, path: str) -> Iterator[Entry]:
         return iter(self._call(lambda: [*self._inner.entries(path)]))
 
+    def inhabited(self, path: str) -> set[str]:
+        return self._call(self._inner.inhabited, path)
+
+    def some_names(self, path: str, after: str, enough: int) -> tuple[list[str], bool]:
+        return self._call(self._inner.some_names, path, after, enough)
+
     def has_file(self, path: str) -> bool:
         return self._call(self._inner.has_file, path)
 

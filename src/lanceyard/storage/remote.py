@@ -8,8 +8,7 @@ import random
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -24,6 +23,8 @@ from lanceyard.storage.options import RETRY, for_obstore, impatient, with_plain_
 
 MARK = "lanceyardput"
 """The metadata by which a write is known again whose reply was lost."""
+PAGE = 1_000
+"""How many keys a listing gives at once."""
 PUTTING = 5.0
 """Seconds within which a write is tried again."""
 FIRST_PAUSE = 0.05
@@ -100,13 +101,10 @@ class RemoteStore(Store):
             return None
 
     def exists(self, path: str) -> bool:
-        return self.has_object(path) or self.has_file(path)
+        return self.is_file(path) or self.has_file(path)
 
-    def has_object(self, path: str) -> bool:
+    def is_file(self, path: str) -> bool:
         return self.stat(path) is not None
-
-    def probe(self, path: str) -> Callable[[], bool]:
-        return partial(self.has_object, path)
 
     def entries(self, path: str) -> Iterator[Entry]:
         prefix = path or None
@@ -120,6 +118,31 @@ class RemoteStore(Store):
     def has_file(self, path: str) -> bool:
         with os_errors(path):
             return any(len(page) for page in obstore.list(self._store, path, chunk_size=1))
+
+    def inhabited(self, path: str) -> set[str]:
+        names: set[str] = set()
+        after = None
+        while True:
+            page = self._page(path, after)
+            names.update(_first_part(path, key) for key in page)
+            if len(page) < PAGE:
+                return names
+            after = _beyond(path, _first_part(path, page[-1]))
+
+    def some_names(self, path: str, after: str, enough: int) -> tuple[list[str], bool]:
+        page = self._page(path, posixpath.join(path, after) if after else None)
+        names = list(dict.fromkeys(_first_part(path, key) for key in page))
+        if len(page) < PAGE:
+            return names, True
+        if len(names) > enough:
+            return names[:-1], False  # of the last there may be more to come
+        return sorted(name for name in self.names(path) if name > after), True
+
+    def _page(self, path: str, after: str | None) -> list[str]:
+        """The first keys below a directory, or those after one; one request."""
+        with os_errors(path):
+            found = obstore.list(self._store, path or None, offset=after, chunk_size=PAGE)
+            return [item["path"] for item in next(iter(found), ())]
 
     def files(self, path: str) -> Iterator[File]:
         with os_errors(path):
@@ -194,6 +217,15 @@ def open_remote(root: str, options: Mapping[str, str], retry: Mapping[str, Any] 
 def escaped(path: str) -> str:
     """A path as part of a URI: Lance takes it apart as one."""
     return NOT_IN_URIS.sub(lambda found: quote(found[0]), path)
+
+
+def _first_part(path: str, key: str) -> str:
+    return key[len(path) + 1 if path else 0 :].partition("/")[0]
+
+
+def _beyond(path: str, name: str) -> str:
+    """What comes after all keys of a directory, and before all others: "0" follows "/"."""
+    return f"{path}/{name}0" if path else f"{name}0"
 
 
 def _pauses() -> Iterator[float]:

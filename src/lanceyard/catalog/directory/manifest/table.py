@@ -243,14 +243,13 @@ class ManifestTable:
         fragments = self._with_newest(touched)
         return self._swap(fragments, self._rewritten(fragments, edit), changes)
 
-    def fold(self) -> Commit | None:
-        """Rewrite small fragments as one, if there are many; rows stay as they are."""
+    def to_fold(self) -> set[FileKey]:
+        """Small fragments that the next commit should rewrite as one, if there are many."""
         tail = {f.key for f in self.fragments if f.rows < TAIL_ROWS}
         if len(tail) < TAIL_FRAGMENTS:
-            return None
+            return set()
         middle = {f.key for f in self.fragments if TAIL_ROWS <= f.rows < LARGE_ROWS // 2}
-        touched = self._with_newest(tail | (middle if len(middle) >= MIDDLE_FRAGMENTS else set()))
-        return self._swap(touched, self._content(touched), [])
+        return tail | (middle if len(middle) >= MIDDLE_FRAGMENTS else set())
 
     def fence(self) -> ManifestTable:
         """Commit a `Merge` that changes nothing: no commit from before it can land after it."""
@@ -341,13 +340,36 @@ class ManifestTable:
         try:
             dataset = LanceDataset.commit(self.dataset, transaction, max_retries=0)
         except CommitConflictError as cause:
-            self._discard(written)
-            raise ConflictError(str(cause)) from cause
+            landed = None if self._store.is_near else self._committed(mark)
+            if landed is None:
+                self._discard(written)
+                raise ConflictError(str(cause)) from cause
+            dataset = landed
         # The manifest carries the transaction inline; its file has no reader once it landed.
         if self._store.local_path(MANIFEST) is not None:
             self._store.delete(f"{MANIFEST}/_transactions/{self.version}-{mark}.txn")
         alone = dataset.version == self.version + 1
         return ManifestTable(self._store, dataset, self if alone else None)
+
+    def _committed(self, mark: str) -> LanceDataset | None:
+        """The version that a transaction of ours made, though we were told of a conflict.
+
+        Lance sends a manifest again whose reply was lost, and then meets itself.
+        """
+        try:
+            found = lance.dataset(
+                self._store.location(MANIFEST),
+                session=self.dataset.session(),
+                storage_options=dict(self._store.quick_options) or None,
+            )
+            newest = ManifestTable(self._store, found)
+            for version in range(newest.version, self.version, -1):
+                transaction = newest._transaction(version)
+                if transaction is not None and transaction.uuid == mark:
+                    return found.checkout_version(version)
+        except ValueError as cause:
+            raise OSError(f"the newest version of {MANIFEST} cannot be read: {cause}") from cause
+        return None
 
     def _discard(self, written: list[FragmentMetadata]) -> None:
         for metadata in written:
