@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import NamedTuple
@@ -86,6 +86,12 @@ class Store(ABC):
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """Create a file; False, and nothing changes, if one is there."""
 
+    def prove_conditions(self, path: str) -> None:  # noqa: B027 - file systems keep them
+        """Make sure that the store does not write over a file that is there, if that is unknown.
+
+        Raises `UnsupportedOperationError` if it does; the file stays as it is.
+        """
+
     @abstractmethod
     def copy_if_absent(self, source: str, target: str) -> bool:
         """Let a file, which nobody writes to any more, appear under another name too.
@@ -167,6 +173,11 @@ class Store(ABC):
     @abstractmethod
     def delete(self, path: str) -> None:
         """Delete a file; nothing happens if there is none."""
+
+    def delete_all(self, paths: Iterable[str]) -> None:
+        """Delete some files, those that are there."""
+        for path in paths:
+            self.delete(path)
 
     @abstractmethod
     def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:

@@ -57,6 +57,9 @@ class FailingStore(Store):
     def put_if_absent(self, path: str, data: bytes) -> bool:
         return self._call(self._inner.put_if_absent, path, data)
 
+    def prove_conditions(self, path: str) -> None:
+        self._inner.prove_conditions(path)
+
     def copy_if_absent(self, source: str, target: str) -> bool:
         return self._call(self._inner.copy_if_absent, source, target)
 

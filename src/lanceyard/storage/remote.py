@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import logging
 import posixpath
 import random
 import re
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -19,10 +22,13 @@ from obstore.store import from_url
 from lanceyard.errors import InvalidInputError
 from lanceyard.storage.base import Entry, File, Stat, Store
 from lanceyard.storage.failures import as_os_error, os_errors
+from lanceyard.storage.guard import Guard
 from lanceyard.storage.options import RETRY, for_obstore, impatient, with_plain_http
 
 MARK = "lanceyardput"
 """The metadata by which a write is known again whose reply was lost."""
+LOGGER = logging.getLogger(__name__)
+COPIERS = 16
 PAGE = 1_000
 """How many keys a listing gives at once."""
 PUTTING = 5.0
@@ -35,9 +41,20 @@ NOT_IN_URIS = re.compile("[%#? ]")
 class RemoteStore(Store):
     """Objects below a prefix of a bucket."""
 
-    def __init__(self, root: str, options: Mapping[str, str], store: Any = None) -> None:
-        """Take the URI of the root; `store` replaces the obstore store that it names."""
+    def __init__(
+        self,
+        root: str,
+        options: Mapping[str, str],
+        store: Any = None,
+        *,
+        unsafe: bool = False,
+    ) -> None:
+        """Take the URI of the root; `store` replaces the obstore store that it names.
+
+        Unless it is `unsafe`, the first write makes sure that the store keeps conditions.
+        """
         self._root = root.rstrip("/")
+        self._guard = Guard(root, options, is_off=unsafe)
         self.options = with_plain_http(options)
         self.quick_options = impatient(self.options)
         self._store = store if store is not None else open_remote(self._root, self.options)
@@ -74,9 +91,33 @@ class RemoteStore(Store):
             except OSError as lost:
                 failure = lost
             else:
+                self._require_conditions(path, data, undo=True)
                 return True
         assert failure is not None
         raise failure
+
+    def prove_conditions(self, path: str) -> None:
+        if self._guard.is_due:
+            data = self.get(path)
+            if data is not None:
+                self._require_conditions(path, data)
+
+    def _require_conditions(self, path: str, data: bytes, *, undo: bool = False) -> None:
+        """Write a file that is there once more, on condition that it is not.
+
+        If that succeeds, the store is refused, and the file deleted if it was new.
+        """
+        if not self._guard.is_due:
+            return
+        try:
+            with os_errors(path):
+                obstore.put(self._once, path, data, mode="create")
+        except FileExistsError:
+            self._guard.has_passed()
+        else:
+            if undo:
+                self.delete(path)
+            raise self._guard.refusal()
 
     def _is_marked(self, path: str, mark: str) -> bool:
         """Whether it was one of our own writes that created a file."""
@@ -166,11 +207,17 @@ class RemoteStore(Store):
 
     def link_tree(self, source: str, target: str) -> None:
         present = set(self._below(target))
-        for path in sorted(self._below(source), key=lambda path: "_versions/" in path):
-            copy = target + path.removeprefix(source)
-            if copy not in present:
-                with os_errors(path):
-                    obstore.copy(self._store, path, copy)
+        paths = [p for p in self._below(source) if target + p.removeprefix(source) not in present]
+        with ThreadPoolExecutor(COPIERS) as copiers:
+            for is_manifest in (False, True):
+                part = [path for path in paths if ("_versions/" in path) is is_manifest]
+                for copied in [copiers.submit(self._copy, p, source, target) for p in part]:
+                    copied.result()
+
+    def _copy(self, path: str, source: str, target: str) -> None:
+        # One that is gone was replaced or removed meanwhile by its writer.
+        with suppress(FileNotFoundError), os_errors(path):
+            obstore.copy(self._store, path, target + path.removeprefix(source))
 
     def delete(self, path: str) -> None:
         try:
@@ -179,12 +226,22 @@ class RemoteStore(Store):
         except FileNotFoundError:
             return
 
+    def delete_all(self, paths: Iterable[str]) -> None:
+        doomed = list(paths)
+        if doomed:
+            with os_errors(doomed[0]):
+                obstore.delete(self._store, doomed)
+
     def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
         kept = [f"{path}/{name}" for name in last]
-        doomed = [found for found in self._below(path) if found not in kept]
-        if doomed:
-            with os_errors(path):
-                obstore.delete(self._store, doomed)
+        count = 0
+        with os_errors(path):
+            for page in obstore.list(self._store, path, chunk_size=PAGE):
+                doomed = [item["path"] for item in page if item["path"] not in kept]
+                self.delete_all(doomed)
+                count += len(doomed)
+                if count > PAGE:
+                    LOGGER.info("deleting %r: %d files so far", path, count)
         for found in kept:
             self.delete(found)
 

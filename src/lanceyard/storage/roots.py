@@ -27,7 +27,7 @@ def open_store(settings: DirectorySettings) -> Store:
     # obstore costs 30 ms to import, which only roots on an object store should pay.
     from lanceyard.storage.remote import RemoteStore
 
-    return RemoteStore(root, settings.storage)
+    return RemoteStore(root, settings.storage, unsafe=settings.unsafe_store)
 
 
 def object_path(location: str) -> str:

@@ -228,7 +228,7 @@ class ListingCatalog(Catalog):
         """
         claim = f"{path}/{layout.DROPPING}"
         claimed = self._store.put_if_absent(claim, b"dropping")
-        if exclusive and not claimed and not self._is_abandoned(claim):
+        if exclusive and not claimed and not self.is_abandoned(claim):
             raise errors.table_not_found(identifier)
         if exclusive and self._has_only_markers(path):
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
@@ -271,7 +271,7 @@ class ListingCatalog(Catalog):
         """Whether nothing but markers lies in a directory: a drop has ended, or a create begun."""
         return all(entry.name in layout.DROP_MARKERS for entry in self._store.entries(path))
 
-    def _is_abandoned(self, claim: str) -> bool:
+    def is_abandoned(self, claim: str) -> bool:
         """Whether whoever wrote a claim is gone: we hold the directory, or the claim is old."""
         written = self._store.modified(claim)
         old = written is not None and self._clock() - written > self._window
@@ -283,7 +283,7 @@ class ListingCatalog(Catalog):
         begun = state is State.DEREGISTERED and self._has_only_markers(path)
         if begun or state in (State.DROPPING, State.CREATING):
             marker = layout.DROPPING if state is State.DROPPING else layout.DEREGISTERED
-            if not self._is_abandoned(f"{path}/{marker}"):
+            if not self.is_abandoned(f"{path}/{marker}"):
                 raise errors.ConcurrentModificationError(
                     f"another writer is creating or dropping table {identifier}; try again later"
                 )

@@ -341,6 +341,7 @@ class Manifest:
         if time.monotonic() - verified > self._window / 2:
             return False
         try:
+            self._store.prove_conditions(self._files.path(table.version))
             commit = table.commit(edit, touched, [ticket.id for ticket in tickets])
         except OSError as failure:
             return self._landed_after_all(table, tickets, failure)

@@ -300,11 +300,10 @@ class ManifestTable:
         return pa.concat_tables(parts)
 
     def _content(self, fragments: list[Fragment]) -> pa.Table:
-        """All columns of some fragments."""
-        kept = [self.contents.get(fragment.key) for fragment in fragments]
-        if any(content is None for content in kept):
-            return self._scan(fragments, None)
-        return pa.concat_tables(kept)
+        """All columns of some fragments, in any order; those that we wrote are at hand."""
+        kept = [self.contents[f.key] for f in fragments if f.key in self.contents]
+        others = [f for f in fragments if f.key not in self.contents]
+        return pa.concat_tables([*kept, self._scan(others, None)] if others else kept)
 
     def _scan(self, fragments: list[Fragment], columns: list[str] | None) -> pa.Table:
         wanted = {f.metadata.id for f in fragments}

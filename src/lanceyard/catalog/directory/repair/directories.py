@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from lanceyard.catalog.changes import AdoptTables, DiscardRow
-from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory import layout, seals
 from lanceyard.catalog.directory.contents import FOLDERS, STRAY, table_properties
 from lanceyard.catalog.directory.repair.site import Case, Site
 from lanceyard.catalog.directory.states import DEREGISTERING, State, state_of
@@ -124,6 +124,7 @@ def _throw_away(site: Site, finding: Finding) -> None:
 
 
 def _unhide(site: Site, finding: Finding) -> None:
+    seals.lift(site.store, finding.path)
     layout.show(site.store, finding.path)
 
 
