@@ -17,6 +17,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 LARGEST_HEAD = 1 << 20
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n"
+WRITTEN = b'HTTP/1.1 200 OK\r\netag: "0"\r\ncontent-length: 0\r\n\r\n'
+BROKEN = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n"
 
 
 class Fault(Enum):
@@ -28,6 +30,8 @@ class Fault(Enum):
     """Its connection ends before it reaches the store."""
     LOST = "lost"
     """It is carried out, and its connection ends before the answer."""
+    BROKEN = "broken"
+    """It is carried out, and answered 500."""
     SILENT = "silent"
     """It is never answered."""
     IGNORED = "ignored"
@@ -200,15 +204,15 @@ class Proxy:
         request.received = len(content)
         if fault is Fault.LOST:
             return False
+        told = answer.raw + content
+        before = self._first_lists.setdefault(head.first, told) if request.kind == "LIST" else told
+        if fault is Fault.STALE:
+            told = before
+        if fault is Fault.BROKEN:
+            told = BROKEN
         if fault is Fault.IGNORED and request.status == 412:
-            writer.write(b'HTTP/1.1 200 OK\r\netag: "0"\r\ncontent-length: 0\r\n\r\n')
-            return True
-        if request.kind == "LIST":
-            before = self._first_lists.setdefault(head.first, answer.raw + content)
-            if fault is Fault.STALE:
-                writer.write(before)
-                return True
-        writer.write(answer.raw + content)
+            told = WRITTEN
+        writer.write(told)
         await writer.drain()
         return "close" not in answer.headers.get("connection", "").lower()
 

@@ -45,9 +45,11 @@ def test_a_store_that_ignores_conditions_is_refused_at_the_first_write(
 
 def test_of_a_refused_write_nothing_stays(open_catalog: Open, proxy: Proxy, root: str) -> None:
     catalog = open_catalog("v1")
-    with proxy.failing(Fault.IGNORED, has_condition, times=1000):
-        with pytest.raises(errors.UnsupportedOperationError):
-            catalog.declare_table({"id": ["t"]})
+    with (
+        proxy.failing(Fault.IGNORED, has_condition, times=1000),
+        pytest.raises(errors.UnsupportedOperationError),
+    ):
+        catalog.declare_table({"id": ["t"]})
     assert not list(ObjectPath.of(root).rglob("*"))
 
 

@@ -58,7 +58,7 @@ def act(request: pytest.FixtureRequest) -> Any:
     return ACTS[request.param]
 
 
-@pytest.mark.parametrize("fault", [Fault.LOST, Fault.RESET, Fault.BUSY])
+@pytest.mark.parametrize("fault", [Fault.LOST, Fault.BROKEN, Fault.RESET, Fault.BUSY])
 def test_a_request_that_fails_once_changes_nothing(
     open_catalog: Open, proxy: Proxy, act: Any, fault: Fault
 ) -> None:
@@ -96,9 +96,11 @@ def test_a_stale_listing_lets_no_row_be_lost(open_catalog: Open, proxy: Proxy) -
     catalog.create_namespace({"id": ["ns"]})
     for number in range(5):
         each = (catalog, other)[number % 2]
-        with proxy.failing(Fault.STALE, lambda r: r.kind == "LIST", times=2):
-            with contextlib.suppress(errors.LanceNamespaceError):
-                each.declare_table({"id": ["ns", f"t{number}"]})
+        with (
+            proxy.failing(Fault.STALE, lambda r: r.kind == "LIST", times=2),
+            contextlib.suppress(errors.LanceNamespaceError),
+        ):
+            each.declare_table({"id": ["ns", f"t{number}"]})
         each.declare_table({"id": ["ns", f"u{number}"]})
     tables = set(open_catalog().list_tables({"id": ["ns"]}).tables)
     assert {f"u{number}" for number in range(5)} <= tables

@@ -214,12 +214,11 @@ class StreamWriter:
 
     def _with_properties(self, location: str, *, replace: bool) -> pa.RecordBatchReader:
         """The stream, with the properties in its schema if they are not in place already."""
-        import lance
         import pyarrow as pa
 
         before: Mapping[str, str] = {}
         if replace:
-            before = lance.dataset(location, storage_options=self._options).metadata
+            before = self._open(location).metadata
         if before == self._properties:
             return self._stream
         pending = {PENDING: json.dumps(self._properties).encode()}
@@ -227,12 +226,24 @@ class StreamWriter:
         schema = schema.with_metadata({**(schema.metadata or {}), **pending})
         return pa.RecordBatchReader.from_batches(schema, self._stream)
 
+    def _open(self, location: str) -> LanceDataset:
+        """What is to be overwritten."""
+        import lance
+
+        try:
+            return lance.dataset(location, storage_options=self._options)
+        except ValueError as cause:
+            if "not found" not in str(cause):
+                raise
+            raise errors.ConcurrentModificationError(
+                f"table {self._identifier} was dropped while it was overwritten"
+            ) from cause
+
     def _commit(self, location: str, content: Any, *, replace: bool) -> LanceDataset:
         """Commit as the first version, or as the next one, whichever that is by then.
 
         `write_dataset(mode="create")` lets several creators win; this lets exactly one.
         """
-        import lance
         from lance import LanceDataset
         from lance.commit import CommitConflictError
 
@@ -240,7 +251,7 @@ class StreamWriter:
             target: Any = location
             read_version = None
             if replace:
-                target = lance.dataset(location, storage_options=self._options)
+                target = self._open(location)
                 read_version = target.version
             try:
                 return LanceDataset.commit(

@@ -33,7 +33,7 @@ from lanceyard.catalog.directory.dropped import DroppedTables
 from lanceyard.catalog.directory.manifest import Manifest
 from lanceyard.catalog.directory.manifest.table import Management
 from lanceyard.catalog.directory.places import Places
-from lanceyard.catalog.directory.states import DEREGISTERING
+from lanceyard.catalog.directory.states import CREATING, DEREGISTERING
 from lanceyard.catalog.directory.versions import ManagedVersions
 from lanceyard.catalog.ranges import NONE, Ranges
 from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row
@@ -327,6 +327,32 @@ class HashedCatalog(Catalog):
         is only declared, so a crash in between leaves nothing that looks whole, and the same create
         succeeds afterwards.
         """
+        with self._claimed(identifier, path):
+            return self._fill(identifier, path, properties, writer)
+
+    @contextlib.contextmanager
+    def _claimed(self, identifier: Identifier, path: str) -> Iterator[None]:
+        """Keep others from filling a table at the same time, where no lock does."""
+        if self._store.has_locks:
+            yield
+            return
+        if not layout.hide(self._store, path, CREATING):
+            raise errors.ConcurrentModificationError(
+                f"table {identifier} is being created by another writer; if that one crashed, "
+                "repair lets it be created again"
+            )
+        try:
+            yield
+        finally:
+            layout.show(self._store, path)
+
+    def _fill(
+        self,
+        identifier: Identifier,
+        path: str,
+        properties: Mapping[str, str],
+        writer: TableWriter,
+    ) -> TableEntry:
         before = self._require_at(identifier, path).properties
         if not layout.is_declared(self._store, path):
             raise errors.table_exists(identifier, "another writer was faster")

@@ -233,11 +233,17 @@ class ListingCatalog(Catalog):
         if exclusive and self._has_only_markers(path):
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
             raise errors.table_not_found(identifier)
-        layout.hide(self._store, path)
+        hidden = layout.hide(self._store, path)
         try:
             if meanwhile is not None:
                 meanwhile()
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
+        except errors.TableNotFoundError:
+            # Another was faster: where no lock kept us apart, our marks may have come after it.
+            if not self._store.has_locks and self._has_only_markers(path):
+                ours = zip(layout.DROP_MARKERS, (claimed, hidden), strict=True)
+                self._store.delete_all(f"{path}/{name}" for name, is_ours in ours if is_ours)
+            raise
         except (OSError, errors.LanceNamespaceError) as failure:
             if layout.has_data(self._store, path) and not _may_have_landed(failure):
                 layout.show(self._store, path)
@@ -269,7 +275,7 @@ class ListingCatalog(Catalog):
 
     def _has_only_markers(self, path: str) -> bool:
         """Whether nothing but markers lies in a directory: a drop has ended, or a create begun."""
-        return all(entry.name in layout.DROP_MARKERS for entry in self._store.entries(path))
+        return self._store.inhabited(path) <= {*layout.DROP_MARKERS}
 
     def is_abandoned(self, claim: str) -> bool:
         """Whether whoever wrote a claim is gone: we hold the directory, or the claim is old."""
@@ -357,7 +363,7 @@ def _dropped(identifier: Identifier) -> errors.ConcurrentModificationError:
 
 
 def _may_have_landed(failure: BaseException) -> bool:
-    return isinstance(failure, errors.UnknownOutcomeError | errors.TableNotFoundError)
+    return isinstance(failure, errors.UnknownOutcomeError)
 
 
 def _require_root(identifier: Identifier) -> None:

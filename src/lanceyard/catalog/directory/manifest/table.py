@@ -339,36 +339,14 @@ class ManifestTable:
         try:
             dataset = LanceDataset.commit(self.dataset, transaction, max_retries=0)
         except CommitConflictError as cause:
-            landed = None if self._store.is_near else self._committed(mark)
-            if landed is None:
-                self._discard(written)
-                raise ConflictError(str(cause)) from cause
-            dataset = landed
+            # Of another's commit: Lance knows one of its own again whose reply was lost.
+            self._discard(written)
+            raise ConflictError(str(cause)) from cause
         # The manifest carries the transaction inline; its file has no reader once it landed.
         if self._store.local_path(MANIFEST) is not None:
             self._store.delete(f"{MANIFEST}/_transactions/{self.version}-{mark}.txn")
         alone = dataset.version == self.version + 1
         return ManifestTable(self._store, dataset, self if alone else None)
-
-    def _committed(self, mark: str) -> LanceDataset | None:
-        """The version that a transaction of ours made, though we were told of a conflict.
-
-        Lance sends a manifest again whose reply was lost, and then meets itself.
-        """
-        try:
-            found = lance.dataset(
-                self._store.location(MANIFEST),
-                session=self.dataset.session(),
-                storage_options=dict(self._store.quick_options) or None,
-            )
-            newest = ManifestTable(self._store, found)
-            for version in range(newest.version, self.version, -1):
-                transaction = newest._transaction(version)
-                if transaction is not None and transaction.uuid == mark:
-                    return found.checkout_version(version)
-        except ValueError as cause:
-            raise OSError(f"the newest version of {MANIFEST} cannot be read: {cause}") from cause
-        return None
 
     def _discard(self, written: list[FragmentMetadata]) -> None:
         for metadata in written:
