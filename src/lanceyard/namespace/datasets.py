@@ -6,13 +6,15 @@ import io
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, TableEntry
 from lanceyard.catalog.properties import PENDING, lance_properties
 from lanceyard.identifier import Identifier
+from lanceyard.settings import DirectorySettings
+from lanceyard.storage import open_store
 
 OVERWRITES = 20
 LISTINGS = 20
@@ -202,6 +204,9 @@ class StreamWriter:
                     storage_options=self._options,
                 ).operation
             dataset = self._commit(location, content, replace=replace)
+        except errors.ConcurrentModificationError:
+            self._take_back(location, content.fragments if content else ())
+            raise
         except OSError as cause:
             discard(location, content.fragments if content else ())
             if not replace and _has_versions(location, self._options):
@@ -211,6 +216,16 @@ class StreamWriter:
             dataset = _set_properties(dataset, self._properties)
         self.version = dataset.version
         return [f"data/{file.path}" for fragment in content.fragments for file in fragment.files]
+
+    def _take_back(self, location: str, fragments: Iterable[Any]) -> None:
+        """Delete what was written for a commit that was never sent, also on an object store.
+
+        Where the table is gone, these files alone would look like one.
+        """
+        files = [f"data/{file.path}" for fragment in fragments for file in fragment.files]
+        store = open_store(DirectorySettings(root=location, storage=self._options or {}))
+        with suppress(OSError):
+            store.delete_all(files)
 
     def _with_properties(self, location: str, *, replace: bool) -> pa.RecordBatchReader:
         """The stream, with the properties in its schema if they are not in place already."""
@@ -233,7 +248,7 @@ class StreamWriter:
         try:
             return lance.dataset(location, storage_options=self._options)
         except ValueError as cause:
-            if "not found" not in str(cause):
+            if "not found" not in str(cause).lower():
                 raise
             raise errors.ConcurrentModificationError(
                 f"table {self._identifier} was dropped while it was overwritten"

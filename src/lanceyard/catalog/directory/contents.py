@@ -150,7 +150,7 @@ class Contents:
         return [file.path.removeprefix(f"{self.path}/") for file in files]
 
     def _has(self, path: str) -> bool:
-        return self._store.is_file(f"{self.path}/{path}")
+        return self._store.exists(f"{self.path}/{path}")
 
     def can_be_orphan(self, path: str) -> bool:
         """Whether a file is of those that versions refer to."""
