@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Any, TypeVar
@@ -95,6 +95,12 @@ class FailingStore(Store):
 
     def link_tree(self, source: str, target: str) -> None:
         self._call(self._inner.link_tree, source, target)
+
+    def link_files(self, files: Mapping[str, str]) -> None:
+        self._call(self._inner.link_files, files)
+
+    def delete_all(self, paths: Iterable[str]) -> None:
+        self._call(self._inner.delete_all, paths)
 
     def delete(self, path: str) -> None:
         self._call(self._inner.delete, path)

@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -207,17 +206,32 @@ class RemoteStore(Store):
 
     def link_tree(self, source: str, target: str) -> None:
         present = set(self._below(target))
-        paths = [p for p in self._below(source) if target + p.removeprefix(source) not in present]
-        with ThreadPoolExecutor(COPIERS) as copiers:
-            for is_manifest in (False, True):
-                part = [path for path in paths if ("_versions/" in path) is is_manifest]
-                for copied in [copiers.submit(self._copy, p, source, target) for p in part]:
-                    copied.result()
+        pairs = {path: target + path.removeprefix(source) for path in self._below(source)}
+        for is_manifest in (False, True):
+            self._copy_all(
+                (path, copy)
+                for path, copy in pairs.items()
+                if copy not in present and ("_versions/" in path) is is_manifest
+            )
 
-    def _copy(self, path: str, source: str, target: str) -> None:
-        # One that is gone was replaced or removed meanwhile by its writer.
-        with suppress(FileNotFoundError), os_errors(path):
-            obstore.copy(self._store, path, target + path.removeprefix(source))
+    def link_files(self, files: Mapping[str, str]) -> None:
+        lost = self._copy_all(files.items())
+        if lost:
+            raise FileNotFoundError(errno.ENOENT, "is gone", lost[0])
+
+    def _copy_all(self, pairs: Iterable[tuple[str, str]]) -> list[str]:
+        """Have the store copy objects, several at a time; return those that are gone."""
+        with ThreadPoolExecutor(COPIERS) as copiers:
+            copied = [(source, copiers.submit(self._copy, source, to)) for source, to in pairs]
+        return [source for source, found in copied if not found.result()]
+
+    def _copy(self, source: str, target: str) -> bool:
+        try:
+            with os_errors(source):
+                obstore.copy(self._store, source, target)
+        except FileNotFoundError:
+            return False  # it was replaced or removed meanwhile by its writer
+        return True
 
     def delete(self, path: str) -> None:
         try:
