@@ -6,12 +6,13 @@ LanceNamespaceError
 ├── InvalidInputError 13, InvalidTableStateError 19
 ├── ConcurrentModificationError 14
 │   └── TableVersionAlreadyExistsError 14   document 003 says 12, which stock clients misread
-└── PermissionDeniedError 15, InternalError 18   what storage failed with is the cause
+└── PermissionDeniedError 15, ServiceUnavailableError 17, InternalError 18   storage failed
     └── UnknownOutcomeError 18   a commit may or may not have landed
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,8 @@ __all__ = [
     "branch_exists",
     "branch_not_found",
     "from_error_code",
+    "is_unanswered",
+    "is_unavailable",
     "lacks_permission",
     "namespace_exists",
     "namespace_not_empty",
@@ -92,7 +95,22 @@ __all__ = [
     "tag_not_found",
     "version_exists",
     "version_not_found",
+    "without_secrets",
 ]
+
+
+DENIED = re.compile(
+    r"Permission denied|lacked the necessary privileges|status code: 40[13]\b"
+    r"|SignatureDoesNotMatch|InvalidAccessKeyId|AccessDenied|AuthenticationFailed"
+)
+UNAVAILABLE = re.compile(
+    r"error sending request|operation timed out|Connection refused|Connection reset"
+    r"|status code: (429|5\d\d)\b|NoSuchBucket|ContainerNotFound"
+)
+SECRETS = re.compile(
+    r"((?:sig|x-amz-signature|x-amz-security-token|x-amz-credential|x-goog-signature)=)[^&\s\"<>]+",
+    re.IGNORECASE,
+)
 
 
 class TableVersionAlreadyExistsError(ConcurrentModificationError):
@@ -183,14 +201,33 @@ def base_of_views(identifier: Identifier, views: Sequence[Identifier]) -> Invali
 
 def lacks_permission(cause: BaseException) -> bool:
     """Whether storage failed for a missing permission; Lance says so in its text only."""
-    return isinstance(cause, PermissionError) or "Permission denied" in str(cause)
+    return isinstance(cause, PermissionError) or bool(DENIED.search(str(cause)))
+
+
+def is_unavailable(cause: BaseException) -> bool:
+    """Whether storage does not answer, or only that it cannot now; Lance says so in its text."""
+    return isinstance(cause, ConnectionError) or bool(UNAVAILABLE.search(str(cause)))
+
+
+def is_unanswered(cause: BaseException) -> bool:
+    """Whether a request was sent, perhaps, and no answer came: it may yet be carried out."""
+    return is_unavailable(cause) and "error sending request" in str(cause)
+
+
+def without_secrets(text: str) -> str:
+    """A text without the signatures and tokens that URLs and requests carry."""
+    return SECRETS.sub(r"\1***", text)
 
 
 def storage_failure(doing: str, cause: OSError) -> LanceNamespaceError:
-    """The error for what storage failed with: 15 for a missing permission, 18 for the rest.
+    """The error for what storage failed with.
 
-    Raise it `from` the cause.
+    15 for a missing permission, 17 for a store that cannot be reached, 18 for the rest. Raise it
+    `from` the cause.
     """
+    text = without_secrets(str(cause))
     if lacks_permission(cause):
-        return PermissionDeniedError(f"permission denied while {doing}: {cause}")
-    return InternalError(f"storage failed while {doing}: {cause}")
+        return PermissionDeniedError(f"permission denied while {doing}: {text}")
+    if is_unavailable(cause):
+        return ServiceUnavailableError(f"storage does not answer while {doing}: {text}")
+    return InternalError(f"storage failed while {doing}: {text}")

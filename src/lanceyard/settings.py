@@ -77,6 +77,8 @@ class DirectorySettings:
     """Seconds for which what was dropped can be brought back."""
     as_of: str | None = None
     """Read the catalog as it was at a version of its manifest, a time, or under a tag."""
+    unsafe_store: bool = False
+    """Write also to an object store that lets two writers create the same file."""
     storage: Mapping[str, str] = field(default_factory=dict)
     """Options of the object store, by Lance's names."""
 
@@ -179,6 +181,7 @@ PARSERS: dict[str, Callable[[str, str], object]] = {
     "catalog_history": parse_seconds,
     "drop_retention": parse_duration,
     "as_of": parse_text,
+    "unsafe_store": parse_flag,
 }
 
 

@@ -57,6 +57,9 @@ class Backend:
     on_disk: bool = True
     """The catalog lives below the root directory, and a second client sees the same one."""
 
+    remote: bool = False
+    """The root is in a bucket: there are no links, permissions or empty directories."""
+
     manifest: bool = False
     """Names are rows of a `__manifest` table."""
 
@@ -242,6 +245,9 @@ REST = [
 ]
 """The same behind a server: one of them in a plain run, all of them in `make deep`."""
 
+S3 = [replace(backend, name=f"s3_{backend.name}", remote=True) for backend in BACKENDS[1:]]
+"""The same in a bucket: a few cases in a plain run, all of them in `make deep`."""
+
 REFERENCES = [
     replace(
         backend,
@@ -253,7 +259,7 @@ REFERENCES = [
 ]
 """The directory namespace inside pylance, measured by `ledger.py`."""
 
-ALL = {backend.name: backend for backend in [*BACKENDS, *HIVE, *REST, *REFERENCES]}
+ALL = {backend.name: backend for backend in [*BACKENDS, *HIVE, *S3, *REST, *REFERENCES]}
 
 
 def selected() -> list[Backend]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -13,9 +12,11 @@ import pytest
 from lance_namespace import CreateNamespaceRequest, DropNamespaceRequest
 
 from lanceyard.namespace.implementations import Namespace
+from tests.cloud import bucket
+from tests.cloud.paths import ObjectPath
 
 from .backends import Backend, selected
-from .kit import Catalog, count_up, directory, matches, stage
+from .kit import Catalog, Place, copy, count_up, directory, matches, stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,12 +70,17 @@ def _name(backend: Backend | None) -> str:
 
 
 @pytest.fixture
-def root() -> Iterator[Path]:
+def root(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """The root directory of the catalog under test, gone after the case.
 
     Not a `tmp_path`: pytest keeps those of three runs, and removing them costs more than the kit.
     A client's upkeep may be at work in it to the end.
     """
+    if backend.remote:
+        for name, value in bucket.environment().items():
+            monkeypatch.setenv(name, value)
+        yield ObjectPath.of(bucket.fresh_root())
+        return
     with tempfile.TemporaryDirectory(
         prefix="conformance-", dir=SCRATCH, ignore_cleanup_errors=True
     ) as scratch:
@@ -82,12 +88,14 @@ def root() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def seed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Backend], Path]:
+def seed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Backend], Place]:
     """The root of an empty catalog that has been written to: making a manifest takes time."""
 
     @cache
-    def made(backend: Backend) -> Path:
-        path = tmp_path_factory.mktemp("seed") / backend.name
+    def made(backend: Backend) -> Place:
+        path: Place = tmp_path_factory.mktemp("seed") / backend.name
+        if backend.remote:
+            path = ObjectPath.of(bucket.fresh_root())
         client = backend.open(path)
         client.create_namespace(CreateNamespaceRequest(id=["seed"]))
         client.drop_namespace(DropNamespaceRequest(id=["seed"]))
@@ -99,17 +107,17 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Backend], Path]:
 
 
 @pytest.fixture
-def untouched(backend: Backend, root: Path) -> Iterator[Catalog]:
+def untouched(backend: Backend, root: Place) -> Iterator[Catalog]:
     """A catalog whose root does not exist yet."""
     yield Catalog(backend.open(root), backend, root)
     backend.close(root)
 
 
 @pytest.fixture
-def catalog(backend: Backend, root: Path, seed: Callable[[Backend], Path]) -> Iterator[Catalog]:
+def catalog(backend: Backend, root: Place, seed: Callable[[Backend], Place]) -> Iterator[Catalog]:
     """A catalog with nothing in it."""
     if backend.manifest:
-        shutil.copytree(seed(backend), root)
+        copy(seed(backend), root)
     yield Catalog(backend.open(root), backend, root)
     backend.close(root)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -20,10 +21,14 @@ from lance_namespace.errors import ErrorCode, LanceNamespaceError
 from lance_namespace_urllib3_client.models.version_range import VersionRange
 from obstore.store import LocalStore
 
+from tests.cloud.paths import ObjectPath
+
 if TYPE_CHECKING:
     from .backends import Backend
 
 Identifier = list[str] | None
+Place = Path | ObjectPath
+"""Where files lie: on disk, or in a bucket."""
 
 
 def applies(**capabilities: object) -> pytest.MarkDecorator:
@@ -61,9 +66,11 @@ def stream(data: pa.Table) -> bytes:
     return sink.getvalue()
 
 
-def directory(location: str | None) -> Path:
-    """The local directory a location names."""
+def directory(location: str | None) -> Place:
+    """The directory a location names."""
     assert location, "no location"
+    if location.startswith("s3://"):
+        return ObjectPath.of(location)
     return Path(location.removeprefix("file://"))
 
 
@@ -74,13 +81,39 @@ def read(location: str | None) -> list[object]:
     return values
 
 
-def write_lance(path: Path, *values: int) -> Path:
+def write_lance(path: Place, *values: int) -> Place:
     """A Lance table of numbers that no catalog knows about."""
     lance.write_dataset(numbers(*values), str(path))
     return path
 
 
-def versions_in(table: Path, branch: str | None = None) -> Path:
+def copy(source: Place, target: Place) -> None:
+    """Copy a directory to where nothing is."""
+    if isinstance(source, ObjectPath):
+        source.copy(target)
+    else:
+        shutil.copytree(source, target)
+
+
+def remove(place: Place) -> None:
+    """Remove a directory, if it is there, behind the catalog's back."""
+    if isinstance(place, ObjectPath):
+        place.rmtree()
+    else:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def second_name(path: Place, name: str) -> Place:
+    """Let a file appear under another name too."""
+    other = path.with_name(name)
+    if isinstance(path, ObjectPath):
+        path.copy(other)
+    else:
+        os.link(path, other)
+    return other
+
+
+def versions_in(table: Place, branch: str | None = None) -> Place:
     """Where a Lance table, or a branch of it, keeps its manifests."""
     return (table / "tree" / branch if branch else table) / "_versions"
 
@@ -94,30 +127,37 @@ each_naming = pytest.mark.parametrize("history", ["counting_down", "counting_up"
 """Try a rule with both ways in which Lance names manifests."""
 
 
-def count_up(table: Path) -> None:
+def count_up(table: Place) -> None:
     """Name the manifests of a Lance table as Lance did before: by their version."""
     for path in versions_in(table).glob("*.manifest"):
         path.rename(path.with_name(manifest_name(2**64 - 1 - int(path.stem), counting_up=True)))
 
 
-def stage(table: Path, version: int, *, like: int = 1, branch: str | None = None) -> dict[str, Any]:
+def stage(
+    table: Place, version: int, *, like: int = 1, branch: str | None = None
+) -> dict[str, Any]:
     """Stage a manifest, a copy of an older one, and say what a request says to create it."""
     folder = versions_in(table, branch)
     counting_up = (folder / manifest_name(like, counting_up=True)).exists()
     source = folder / manifest_name(like, counting_up=counting_up)
     staged = folder / f"{manifest_name(version, counting_up=counting_up)}-{uuid.uuid4()}"
-    shutil.copyfile(source, staged)
+    staged.write_bytes(source.read_bytes())
     return as_staged(staged, version)
 
 
-def as_staged(path: Path, version: int) -> dict[str, Any]:
+def as_staged(path: Place, version: int) -> dict[str, Any]:
     """What a request says that makes a staged manifest a version."""
+    remote = isinstance(path, ObjectPath)
     return {
         "version": version,
-        "manifest_path": str(path).lstrip("/"),
+        "manifest_path": path.key if remote else str(path).lstrip("/"),
         "manifest_size": path.stat().st_size,
-        "e_tag": obstore.head(LocalStore(path.parent), path.name)["e_tag"],
+        "e_tag": path.stat().e_tag if remote else _local_e_tag(path),
     }
+
+
+def _local_e_tag(path: Path) -> str | None:
+    return obstore.head(LocalStore(path.parent), path.name)["e_tag"]
 
 
 NOWHERE: dict[str, Any] = {"version": 3, "manifest_path": f"nowhere/{manifest_name(3)}-1"}
@@ -130,7 +170,7 @@ class Catalog:
 
     client: spec.LanceNamespace
     backend: Backend
-    root: Path
+    root: Place
 
     def beside(self, mode: str) -> Catalog:
         """Another client of the same root, in another mode."""
@@ -296,7 +336,11 @@ class Catalog:
     def manifest(self, identifier: Identifier, version: int) -> bytes:
         """The manifest of a version, read under its final name."""
         path = self.describe_table_version(identifier, version=version).manifest_path
-        return Path("/" + path).read_bytes()
+        return self.file(path).read_bytes()
+
+    def file(self, manifest_path: str) -> Place:
+        """The file at a path as manifests are named: without the bucket, or the disk's root."""
+        return ObjectPath(manifest_path) if self.backend.remote else Path("/" + manifest_path)
 
     def append(self, identifier: Identifier, *values: int) -> lance.LanceDataset:
         """Append to a table as pylance does: through the catalog, if that manages versions."""
@@ -319,8 +363,8 @@ class Catalog:
         assert location, "no location"
         return location
 
-    def directory(self, identifier: Identifier) -> Path:
-        """The local directory of a table."""
+    def directory(self, identifier: Identifier) -> Place:
+        """The directory of a table."""
         return directory(self.location(identifier))
 
     def rows(self, identifier: Identifier) -> list[object]:

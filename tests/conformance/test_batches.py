@@ -119,7 +119,7 @@ def test_a_batch_may_create_versions_of_branches(catalog: Catalog, history: list
         {"id": history, **stage(table, 4)},
         {"id": history, **stage(table, 4, like=3, branch="side"), "branch": "side"},
     )
-    assert [Path("/" + each.manifest_path).parent for each in created] == [
+    assert [catalog.file(each.manifest_path).parent for each in created] == [
         versions_in(table),
         versions_in(table, "side"),
     ]
@@ -397,7 +397,7 @@ def test_a_table_may_get_its_last_version_as_it_is_deregistered(
     created, _ = catalog.commit(create(stage(table, 3), *history), deregister(*history))
     assert created.create_table_version is not None
     assert created.create_table_version.version is not None
-    assert Path("/" + created.create_table_version.version.manifest_path).is_file()
+    assert catalog.file(created.create_table_version.version.manifest_path).is_file()
     catalog.register_table(history, catalog.inside(str(table)))
     assert catalog.versions(history) == [3, 2, 1]
 

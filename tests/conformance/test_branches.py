@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from lance_namespace.errors import ErrorCode
@@ -45,7 +44,7 @@ def test_the_branch_main_is_the_table(catalog: Catalog, side: list[str]) -> None
 def test_a_version_of_a_branch_lies_in_the_branch(catalog: Catalog, side: list[str]) -> None:
     version = catalog.describe_table_version(side, version=2, branch="side")
     folder = versions_in(catalog.directory(side), "side")
-    assert Path("/" + version.manifest_path) == folder / manifest_name(2)
+    assert catalog.file(version.manifest_path) == folder / manifest_name(2)
 
 
 def test_a_version_that_only_the_table_has_is_missing_from_a_branch(
@@ -72,7 +71,7 @@ def test_creating_an_existing_version_of_a_branch_is_a_conflict(
 ) -> None:
     (old,) = catalog.list_table_versions(side, branch="side").versions
     staged = stage(catalog.directory(side), 2, like=2, branch="side")
-    Path("/" + staged["manifest_path"]).write_bytes(catalog.manifest(side, 1))
+    catalog.file(staged["manifest_path"]).write_bytes(catalog.manifest(side, 1))
     with pytest.raises(TableVersionAlreadyExistsError):
         catalog.create_table_version(side, **staged, branch="side")
     assert catalog.list_table_versions(side, branch="side").versions == [old]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from lance_namespace.errors import ErrorCode
 
@@ -27,7 +25,7 @@ def test_deleted_versions_are_counted_and_gone(catalog: Catalog, history: list[s
 @each_naming
 def test_the_manifest_of_a_deleted_version_is_gone(catalog: Catalog, history: list[str]) -> None:
     """003, BatchDeleteTableVersions: the manifest files are deleted."""
-    path = Path("/" + catalog.describe_table_version(history, version=1).manifest_path)
+    path = catalog.file(catalog.describe_table_version(history, version=1).manifest_path)
     catalog.delete_table_versions(history, (1, 2))
     assert not path.exists()
 

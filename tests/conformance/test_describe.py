@@ -33,6 +33,7 @@ def test_describing_returns_location_and_properties_and_nothing_else(
 ) -> None:
     described = catalog.describe_table(table).model_dump(exclude_none=True)
     assert described.pop("managed_versioning", False) is catalog.backend.managed
+    assert bool(described.pop("storage_options", False)) is catalog.backend.remote
     assert sorted(described) == ["location", "properties"]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from lance_namespace.errors import ErrorCode
 
@@ -18,6 +16,7 @@ from .kit import (
     directory,
     each,
     refused,
+    remove,
 )
 
 
@@ -115,7 +114,7 @@ def test_dropping_a_table_whose_directory_is_gone_succeeds(
     catalog: Catalog, home: list[str], table: list[str]
 ) -> None:
     """003, DropTable: failure to delete does not affect the success of the drop."""
-    shutil.rmtree(catalog.directory(table))
+    remove(catalog.directory(table))
     catalog.drop_table(table)
     assert catalog.tables(home) == []
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 anywhere = applies(register_anywhere=True)
 
 
-@applies(extensions=True)
+@applies(extensions=True, remote=False)
 def test_a_location_is_a_plain_absolute_path(catalog: Catalog, table: list[str]) -> None:
     assert catalog.location(table).startswith("/")
 
@@ -103,7 +103,7 @@ def test_a_location_beside_the_root_with_a_similar_name_is_refused(
 
 
 @anywhere
-@applies(on_disk=True)
+@applies(on_disk=True, remote=False)
 @each_way
 def test_a_location_that_leaves_the_root_by_a_link_is_refused(
     catalog: Catalog, ns: list[str], place: Place

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from lance_namespace.errors import ErrorCode
 
@@ -17,6 +14,7 @@ from .kit import (
     each_naming,
     manifest_name,
     refused,
+    second_name,
     stage,
     versions_in,
 )
@@ -36,11 +34,11 @@ def test_creating_gives_the_staged_manifest_its_final_name(
     catalog: Catalog, history: list[str]
 ) -> None:
     staged = stage(catalog.directory(history), 3)
-    path = Path("/" + staged["manifest_path"])
+    path = catalog.file(staged["manifest_path"])
     content = path.read_bytes()
     created = catalog.create_table_version(history, **staged)
     final = path.with_name(path.name.partition("-")[0])
-    assert (Path("/" + created.manifest_path), final.read_bytes()) == (final, content)
+    assert (catalog.file(created.manifest_path), final.read_bytes()) == (final, content)
     assert not path.exists()
 
 
@@ -152,10 +150,10 @@ def test_the_same_request_again_may_find_its_staged_manifest(
 ) -> None:
     """Whoever carried it out crashed before the staged manifest was deleted."""
     staged = stage(catalog.directory(history), 3)
-    path = Path("/" + staged["manifest_path"])
-    os.link(path, path.with_name("kept"))
+    path = catalog.file(staged["manifest_path"])
+    kept = second_name(path, "kept")
     created = catalog.create_table_version(history, **staged)
-    path.with_name("kept").rename(path)
+    kept.rename(path)
     assert catalog.create_table_version(history, **staged) == created
 
 
@@ -175,7 +173,7 @@ def test_another_request_whose_staged_manifest_is_gone_is_a_conflict(
 ) -> None:
     mine, others = (stage(catalog.directory(history), 3, like=number) for number in (1, 2))
     catalog.create_table_version(history, **others)
-    Path("/" + mine["manifest_path"]).unlink()
+    catalog.file(mine["manifest_path"]).unlink()
     with pytest.raises(TableVersionAlreadyExistsError):
         catalog.create_table_version(history, **mine)
 
@@ -214,7 +212,7 @@ def test_a_file_that_is_no_staged_manifest_is_refused(
     catalog: Catalog, history: list[str], name: str
 ) -> None:
     staged = stage(catalog.directory(history), 3)
-    path = Path("/" + staged["manifest_path"])
+    path = catalog.file(staged["manifest_path"])
     odd = path.rename(path.with_name(name))
     with refused(ErrorCode.INVALID_INPUT):
         catalog.create_table_version(history, **as_staged(odd, 3))

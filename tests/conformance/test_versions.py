@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from pathlib import Path
 
 import pytest
 from lance_namespace.errors import ErrorCode
@@ -20,6 +18,7 @@ from .kit import (
     each_naming,
     manifest_name,
     refused,
+    remove,
     stage,
     versions_in,
 )
@@ -185,7 +184,7 @@ def test_listing_tells_of_versions_what_describing_tells(
 def test_a_version_tells_where_its_manifest_lies(catalog: Catalog, history: list[str]) -> None:
     """As a path of the object store: nothing of it is encoded, and no slash leads."""
     version = catalog.describe_table_version(history, version=1)
-    path = Path("/" + version.manifest_path)
+    path = catalog.file(version.manifest_path)
     assert version.manifest_path[0] != "/"
     assert path.parent == versions_in(catalog.directory(history))
     told = as_staged(path, 1)
@@ -197,7 +196,7 @@ def test_a_version_tells_where_its_manifest_lies(catalog: Catalog, history: list
 def test_the_path_of_a_manifest_is_not_encoded(catalog: Catalog, name: str) -> None:
     catalog.create_table([name], 1)
     path = catalog.describe_table_version([name]).manifest_path
-    assert Path("/" + path).is_file()
+    assert catalog.file(path).is_file()
 
 
 def test_a_version_tells_when_it_was_made(catalog: Catalog, table: list[str]) -> None:
@@ -299,7 +298,7 @@ def test_a_new_table_of_a_former_name_starts_afresh(
 ) -> None:
     files = catalog.directory(history)
     act(catalog, history)
-    shutil.rmtree(files, ignore_errors=True)
+    remove(files)
     catalog.create_table(history, 1)
     assert catalog.versions(history) == [1]
 
@@ -333,7 +332,7 @@ def test_a_renamed_table_keeps_its_versions(
     catalog.rename_table(history, "new", new_namespace_id=target[:-1])
     assert catalog.versions(target) == [3, 2, 1]
     path = catalog.describe_table_version(target, version=3).manifest_path
-    assert Path("/" + path).parent == versions_in(catalog.directory(target))
+    assert catalog.file(path).parent == versions_in(catalog.directory(target))
 
 
 @applies(rename=True)

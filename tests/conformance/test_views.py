@@ -14,6 +14,8 @@ from lance_namespace.errors import ErrorCode, InvalidTableStateError
 from .kit import Catalog, applies, numbers, refused, stream
 
 pytestmark = [applies(extensions=True, views=True)]
+in_steps = applies(remote=False)
+"""A refresh adds what is new where locks keep two of them apart; in a bucket it begins anew."""
 
 TWICE = "SELECT n * 2 AS twice FROM base WHERE n > 1"
 SUM = "SELECT sum(n) AS total FROM base"
@@ -90,6 +92,7 @@ def test_a_view_may_join_tables_of_any_namespace(catalog: Catalog, ns: list[str]
     assert answer(catalog, [*ns, "v"]) == ["one", "three"]
 
 
+@in_steps
 def test_rows_that_were_added_are_appended(
     catalog: Catalog, base: list[str], view: list[str]
 ) -> None:
@@ -341,6 +344,7 @@ def test_a_view_of_all_columns_keeps_its_own(catalog: Catalog, base: list[str]) 
     assert answer(catalog, ["v"]) == [1, 2, 3]
 
 
+@in_steps
 def test_an_index_of_the_base_is_no_news(
     catalog: Catalog, base: list[str], view: list[str]
 ) -> None:
@@ -350,6 +354,7 @@ def test_an_index_of_the_base_is_no_news(
     assert catalog.open(view).version == before
 
 
+@in_steps
 def test_an_alias_of_the_base_does_not_make_it_anew(catalog: Catalog, base: list[str]) -> None:
     sql = "SELECT b.n * 2 AS twice FROM base b"
     define(catalog, ["v"], sql, with_no_data=False)

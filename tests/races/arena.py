@@ -22,6 +22,7 @@ import pyarrow as pa
 from lance_namespace.errors import LanceNamespaceError
 
 import lanceyard
+from tests.cloud.paths import ObjectPath
 
 RACERS = 8
 PATIENCE = 60.0
@@ -64,13 +65,15 @@ class Client(NamedTuple):
     root: str
     mode: str
     is_reference: bool = False
+    storage: tuple[tuple[str, str], ...] = ()
+    """Properties that say how to reach the root, if it is in a bucket."""
 
     def open(self) -> Any:
         """A new instance, which has not looked at storage yet."""
         if self.is_reference:
             return lance.namespace.DirectoryNamespace(root=self.root, **REFERENCE)
         properties = {"root": self.root, "durability": "os", **MODES[self.mode]}
-        return lanceyard.DirectoryNamespace(**properties)
+        return lanceyard.DirectoryNamespace(**properties, **dict(self.storage))
 
 
 class Clock:
@@ -136,7 +139,11 @@ class Processes:
         idle: list[Callable[[], Any] | None] = [None] * (len(self._lines) - len(jobs))
         for line, job in zip(self._lines, [*jobs, *idle], strict=True):
             line.send(job)
-        return [receive(line) for line in self._lines][: len(jobs)]
+        answers = [receive(line, failing=False) for line in self._lines][: len(jobs)]
+        for answer in answers:  # after all are read, lest the next race find them
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
 
     def close(self) -> None:
         for line, process in zip(self._lines, self._processes, strict=True):
@@ -146,12 +153,12 @@ class Processes:
                 process.kill()
 
 
-def receive(line: Connection, patience: float = PATIENCE) -> Any:
+def receive(line: Connection, patience: float = PATIENCE, *, failing: bool = True) -> Any:
     """What a process answers; raises what it raised, or if it does not answer in time."""
     if not line.poll(patience):
         raise TimeoutError(f"a racer did not answer within {patience:.0f} s")
     answer = line.recv()
-    if isinstance(answer, Exception):
+    if failing and isinstance(answer, Exception):
         raise answer
     return answer
 
@@ -272,22 +279,24 @@ def look(instance: Any, identifier: list[str]) -> Found:
     described = instance.describe_table({"id": identifier, "check_declared": True})
     if described.is_only_declared:
         return Found(described.location, None)
-    return Found(described.location, read(described.location))
+    return Found(described.location, read(described.location, described.storage_options))
 
 
-def read(location: str) -> tuple[int, ...]:
-    return tuple(lance.dataset(location).to_table()["n"].to_pylist())
+def read(location: str, options: dict[str, str] | None = None) -> tuple[int, ...]:
+    return tuple(lance.dataset(location, storage_options=options).to_table()["n"].to_pylist())
 
 
 def directories(client: Client) -> set[str]:
     """What lies in a root, but for the manifest and the tombstones of moved tables."""
-    root = Path(client.root)
+    root = ObjectPath.of(client.root) if client.storage else Path(client.root)
     return {path.name for path in root.iterdir() if path.name != "__manifest" and not _moved(path)}
 
 
-def _moved(path: Path) -> bool:
-    names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
-    return names == [".lance-deregistered"] and (path / names[0]).read_bytes() == b"moved"
+def _moved(path: Path | ObjectPath) -> bool:
+    names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    marker = path / ".lance-deregistered"
+    sealed = {"_versions"} if isinstance(path, ObjectPath) else set()
+    return names - sealed == {marker.name} and marker.read_bytes() == b"moved"
 
 
 def manifest_rows(root: str | Path) -> list[str]:

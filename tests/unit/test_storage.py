@@ -14,7 +14,9 @@ from obstore.store import MemoryStore
 from lanceyard.errors import InvalidInputError
 from lanceyard.settings import DirectorySettings, Durability
 from lanceyard.storage import Entry, LocalStore, Store, open_store
-from lanceyard.storage.remote import RemoteStore, os_errors, with_plain_http
+from lanceyard.storage.failures import os_errors
+from lanceyard.storage.options import with_plain_http
+from lanceyard.storage.remote import RemoteStore
 
 ODD = "é b/50%/#1?.txt"
 

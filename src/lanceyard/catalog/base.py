@@ -38,6 +38,8 @@ class Page:
     """Start after this name, which need not exist."""
     limit: int | None = None
     """At most so many names; None for all."""
+    last_is_a_hint: bool = False
+    """Whether the last of them is only to tell that there may be more; it need not be true."""
 
 
 @dataclass(frozen=True, slots=True)

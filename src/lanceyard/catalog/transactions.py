@@ -27,6 +27,8 @@ class Transaction(ABC):
 
     id: str
     """By which other processes join."""
+    storage_options: Mapping[str, str]
+    """What pylance needs to open the places that it gives out."""
 
     @abstractmethod
     def status(self) -> Status:

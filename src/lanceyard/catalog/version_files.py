@@ -63,7 +63,7 @@ class VersionFiles:
 
     def exists(self, version: int) -> bool:
         """Whether a version is there."""
-        return self._store.exists(self.path(version))
+        return self._store.is_file(self.path(version))
 
     def newest_first(self) -> list[int]:
         """All versions, newest first. One listing of the directory."""
@@ -123,7 +123,7 @@ class VersionFiles:
                 moved += self._move_other_aside(final, ours)
         except FileNotFoundError:
             # Published already, by whoever removed the staged file.
-            return Published(self._store.exists(target), tuple(moved))
+            return Published(self._store.is_file(target), tuple(moved))
         self._store.sync(self.folder)
         self._store.delete(source)
         return Published(is_ours=True, aside=tuple(moved))

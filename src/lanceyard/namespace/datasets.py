@@ -6,13 +6,15 @@ import io
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, TableEntry
 from lanceyard.catalog.properties import PENDING, lance_properties
 from lanceyard.identifier import Identifier
+from lanceyard.settings import DirectorySettings
+from lanceyard.storage import open_store
 
 OVERWRITES = 20
 LISTINGS = 20
@@ -202,6 +204,9 @@ class StreamWriter:
                     storage_options=self._options,
                 ).operation
             dataset = self._commit(location, content, replace=replace)
+        except errors.ConcurrentModificationError:
+            self._take_back(location, content.fragments if content else ())
+            raise
         except OSError as cause:
             discard(location, content.fragments if content else ())
             if not replace and _has_versions(location, self._options):
@@ -212,14 +217,23 @@ class StreamWriter:
         self.version = dataset.version
         return [f"data/{file.path}" for fragment in content.fragments for file in fragment.files]
 
+    def _take_back(self, location: str, fragments: Iterable[Any]) -> None:
+        """Delete what was written for a commit that was never sent, also on an object store.
+
+        Where the table is gone, these files alone would look like one.
+        """
+        files = [f"data/{file.path}" for fragment in fragments for file in fragment.files]
+        store = open_store(DirectorySettings(root=location, storage=self._options or {}))
+        with suppress(OSError):
+            store.delete_all(files)
+
     def _with_properties(self, location: str, *, replace: bool) -> pa.RecordBatchReader:
         """The stream, with the properties in its schema if they are not in place already."""
-        import lance
         import pyarrow as pa
 
         before: Mapping[str, str] = {}
         if replace:
-            before = lance.dataset(location, storage_options=self._options).metadata
+            before = self._open(location).metadata
         if before == self._properties:
             return self._stream
         pending = {PENDING: json.dumps(self._properties).encode()}
@@ -227,12 +241,24 @@ class StreamWriter:
         schema = schema.with_metadata({**(schema.metadata or {}), **pending})
         return pa.RecordBatchReader.from_batches(schema, self._stream)
 
+    def _open(self, location: str) -> LanceDataset:
+        """What is to be overwritten."""
+        import lance
+
+        try:
+            return lance.dataset(location, storage_options=self._options)
+        except ValueError as cause:
+            if "not found" not in str(cause).lower():
+                raise
+            raise errors.ConcurrentModificationError(
+                f"table {self._identifier} was dropped while it was overwritten"
+            ) from cause
+
     def _commit(self, location: str, content: Any, *, replace: bool) -> LanceDataset:
         """Commit as the first version, or as the next one, whichever that is by then.
 
         `write_dataset(mode="create")` lets several creators win; this lets exactly one.
         """
-        import lance
         from lance import LanceDataset
         from lance.commit import CommitConflictError
 
@@ -240,7 +266,7 @@ class StreamWriter:
             target: Any = location
             read_version = None
             if replace:
-                target = lance.dataset(location, storage_options=self._options)
+                target = self._open(location)
                 read_version = target.version
             try:
                 return LanceDataset.commit(

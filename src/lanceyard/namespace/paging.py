@@ -16,7 +16,7 @@ def cut(fetch: Callable[[Page], list[str]], page: Page) -> tuple[list[str], str 
     """
     if page.limit is None:
         return fetch(page), None
-    names = fetch(Page(page.after, page.limit + 1))
+    names = fetch(Page(page.after, page.limit + 1, last_is_a_hint=True))
     if len(names) <= page.limit:
         return names, None
     return names[: page.limit], names[page.limit - 1]

@@ -78,8 +78,7 @@ class BranchFiles:
         if must_exist and missing:
             raise errors.version_not_found(self._identifier, missing[0][0])
         doomed = [name for number, name in names.items() if numbers.has(number)]
-        for name in doomed:
-            self._store.delete(self._files.path_of(name))
+        self._store.delete_all(map(self._files.path_of, doomed))
         return len(doomed)
 
     def _created_before(self, version: TableVersion) -> TableVersion:

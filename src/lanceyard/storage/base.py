@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import NamedTuple
@@ -67,6 +67,8 @@ class Store(ABC):
     """Whether looking for a file takes no time to speak of."""
     options: Mapping[str, str]
     """Storage options that pylance needs to open what lies here."""
+    quick_options: Mapping[str, str]
+    """The same for the catalog's own tables, which are small: a silent store is soon given up."""
 
     @abstractmethod
     def location(self, path: str) -> str:
@@ -84,6 +86,12 @@ class Store(ABC):
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """Create a file; False, and nothing changes, if one is there."""
 
+    def prove_conditions(self, path: str) -> None:  # noqa: B027 - file systems keep them
+        """Make sure that the store does not write over a file that is there, if that is unknown.
+
+        Raises `UnsupportedOperationError` if it does; the file stays as it is.
+        """
+
     @abstractmethod
     def copy_if_absent(self, source: str, target: str) -> bool:
         """Let a file, which nobody writes to any more, appear under another name too.
@@ -100,9 +108,13 @@ class Store(ABC):
     def exists(self, path: str) -> bool:
         """Whether a file or directory is there."""
 
+    def is_file(self, path: str) -> bool:
+        """`exists` for a path that can only be a file."""
+        return self.exists(path)
+
     def probe(self, path: str) -> Callable[[], bool]:
-        """`exists` for one path, to be asked again and again."""
-        return partial(self.exists, path)
+        """`is_file` for one path, to be asked again and again."""
+        return partial(self.is_file, path)
 
     @abstractmethod
     def entries(self, path: str) -> Iterator[Entry]:
@@ -115,6 +127,18 @@ class Store(ABC):
     @abstractmethod
     def has_file(self, path: str) -> bool:
         """Whether at least one file lies below a directory, however deep."""
+
+    def inhabited(self, path: str) -> set[str]:
+        """The names directly below a directory at or below which files lie."""
+        found = self.entries(path)
+        return {e.name for e in found if not e.is_directory or self.has_file(f"{path}/{e.name}")}
+
+    def some_names(self, path: str, after: str, enough: int) -> tuple[list[str], bool]:
+        """Names of `entries` that come after a text, as keys of an object store are ordered.
+
+        All of them, or at least the first so many; and whether it is all.
+        """
+        return [name for name in self.names(path) if name > after], True
 
     @abstractmethod
     def files(self, path: str) -> Iterator[File]:
@@ -146,9 +170,22 @@ class Store(ABC):
         the target never shows a version whose files are missing.
         """
 
+    def link_files(self, files: Mapping[str, str]) -> None:
+        """Let files, which nobody writes to any more, appear under other names too.
+
+        The names are those of nobody else: what is there by then is the same.
+        """
+        for source, target in files.items():
+            self.copy_if_absent(source, target)
+
     @abstractmethod
     def delete(self, path: str) -> None:
         """Delete a file; nothing happens if there is none."""
+
+    def delete_all(self, paths: Iterable[str]) -> None:
+        """Delete some files, those that are there."""
+        for path in paths:
+            self.delete(path)
 
     @abstractmethod
     def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Any, TypeVar
@@ -42,6 +42,7 @@ class FailingStore(Store):
         self._error = error
         self.calls = 0
         self.options = inner.options
+        self.quick_options = inner.quick_options
         self.has_locks = inner.has_locks
 
     def location(self, path: str) -> str:
@@ -56,6 +57,9 @@ class FailingStore(Store):
     def put_if_absent(self, path: str, data: bytes) -> bool:
         return self._call(self._inner.put_if_absent, path, data)
 
+    def prove_conditions(self, path: str) -> None:
+        self._inner.prove_conditions(path)
+
     def copy_if_absent(self, source: str, target: str) -> bool:
         return self._call(self._inner.copy_if_absent, source, target)
 
@@ -67,6 +71,12 @@ class FailingStore(Store):
 
     def entries(self, path: str) -> Iterator[Entry]:
         return iter(self._call(lambda: [*self._inner.entries(path)]))
+
+    def inhabited(self, path: str) -> set[str]:
+        return self._call(self._inner.inhabited, path)
+
+    def some_names(self, path: str, after: str, enough: int) -> tuple[list[str], bool]:
+        return self._call(self._inner.some_names, path, after, enough)
 
     def has_file(self, path: str) -> bool:
         return self._call(self._inner.has_file, path)
@@ -85,6 +95,12 @@ class FailingStore(Store):
 
     def link_tree(self, source: str, target: str) -> None:
         self._call(self._inner.link_tree, source, target)
+
+    def link_files(self, files: Mapping[str, str]) -> None:
+        self._call(self._inner.link_files, files)
+
+    def delete_all(self, paths: Iterable[str]) -> None:
+        self._call(self._inner.delete_all, paths)
 
     def delete(self, path: str) -> None:
         self._call(self._inner.delete, path)

@@ -31,6 +31,7 @@ class LocalStore(Store):
         self._prefix = self._root.rstrip("/") + "/"
         self._durable = durability is Durability.FSYNC
         self.options = {}
+        self.quick_options = {}
 
     def location(self, path: str) -> str:
         return self._prefix + path if path else self._root

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import errno
+import logging
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import timedelta
+import random
+import re
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import quote, unquote
 
 import obstore
 from obstore import exceptions
@@ -15,57 +20,111 @@ from obstore.store import from_url
 
 from lanceyard.errors import InvalidInputError
 from lanceyard.storage.base import Entry, File, Stat, Store
+from lanceyard.storage.failures import as_os_error, os_errors
+from lanceyard.storage.guard import Guard
+from lanceyard.storage.options import RETRY, for_obstore, impatient, with_plain_http
 
-# obstore panics when it meets these inside `config`: they belong to the HTTP client.
-CLIENT_OPTIONS = {
-    "allow_http": "allow_http",
-    "allow_invalid_certificates": "allow_invalid_certificates",
-    "aws_allow_http": "allow_http",
-    "connect_timeout": "connect_timeout",
-    "proxy_url": "proxy_url",
-    "timeout": "timeout",
-    "user_agent": "user_agent",
-}
-# Options that only Lance knows; obstore refuses them.
-LANCE_OPTIONS = frozenset(
-    {
-        "client_max_retries",
-        "client_retry_timeout",
-        "download_retry_count",
-        "expires_at_millis",
-        "google_storage_token",
-        "refresh_offset_millis",
-    }
-)
-RETRY = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
+MARK = "lanceyardput"
+"""The metadata by which a write is known again whose reply was lost."""
+LOGGER = logging.getLogger(__name__)
+COPIERS = 16
+PAGE = 1_000
+"""How many keys a listing gives at once."""
+PUTTING = 5.0
+"""Seconds within which a write is tried again."""
+FIRST_PAUSE = 0.05
+NOT_IN_URIS = re.compile("[%#? ]")
+"""What would end the path of a URI, or stand for something else in it."""
 
 
 class RemoteStore(Store):
     """Objects below a prefix of a bucket."""
 
-    def __init__(self, root: str, options: Mapping[str, str], store: Any = None) -> None:
-        """Take the URI of the root; `store` replaces the obstore store that it names."""
+    def __init__(
+        self,
+        root: str,
+        options: Mapping[str, str],
+        store: Any = None,
+        *,
+        unsafe: bool = False,
+    ) -> None:
+        """Take the URI of the root; `store` replaces the obstore store that it names.
+
+        Unless it is `unsafe`, the first write makes sure that the store keeps conditions.
+        """
         self._root = root.rstrip("/")
+        self._guard = Guard(root, options, is_off=unsafe)
         self.options = with_plain_http(options)
+        self.quick_options = impatient(self.options)
         self._store = store if store is not None else open_remote(self._root, self.options)
+        # obstore would send a write again whose reply was lost, and find it refused.
+        self._once = store if store is not None else self._open_once()
+
+    def _open_once(self) -> Any:
+        return open_remote(self._root, self.options, {**RETRY, "max_retries": 0})
 
     def location(self, path: str) -> str:
-        return f"{self._root}/{path}" if path else self._root
+        return f"{self._root}/{escaped(path)}" if path else self._root
 
     def relative(self, location: str) -> str | None:
         scheme, _, path = location.partition("://")
         normal = f"{scheme}://{posixpath.normpath(path)}"
         if normal == self._root:
             return ""
-        return normal[len(self._root) + 1 :] if normal.startswith(self._root + "/") else None
+        below = self._root + "/"
+        return unquote(normal[len(below) :]) if normal.startswith(below) else None
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
+        """Create a file, and find out whether we did if a reply is lost."""
+        mark = uuid.uuid4().hex
+        failure: OSError | None = None
+        for pause in _pauses():
+            time.sleep(pause)
+            try:
+                with os_errors(path):
+                    obstore.put(self._once, path, data, mode="create", attributes={MARK: mark})
+            except FileExistsError:
+                return failure is not None and self._is_marked(path, mark)
+            except PermissionError:
+                raise
+            except OSError as lost:
+                failure = lost
+            else:
+                self._require_conditions(path, data, undo=True)
+                return True
+        assert failure is not None
+        raise failure
+
+    def prove_conditions(self, path: str) -> None:
+        if self._guard.is_due:
+            data = self.get(path)
+            if data is not None:
+                self._require_conditions(path, data)
+
+    def _require_conditions(self, path: str, data: bytes, *, undo: bool = False) -> None:
+        """Write a file that is there once more, on condition that it is not.
+
+        If that succeeds, the store is refused, and the file deleted if it was new.
+        """
+        if not self._guard.is_due:
+            return
         try:
             with os_errors(path):
-                obstore.put(self._store, path, data, mode="create")
+                obstore.put(self._once, path, data, mode="create")
         except FileExistsError:
+            self._guard.has_passed()
+        else:
+            if undo:
+                self.delete(path)
+            raise self._guard.refusal()
+
+    def _is_marked(self, path: str, mark: str) -> bool:
+        """Whether it was one of our own writes that created a file."""
+        try:
+            with os_errors(path):
+                return obstore.get(self._store, path).attributes.get(MARK) == mark
+        except FileNotFoundError:
             return False
-        return True
 
     def copy_if_absent(self, source: str, target: str) -> bool:
         # Not every store can copy on that condition; manifests are small.
@@ -82,12 +141,10 @@ class RemoteStore(Store):
             return None
 
     def exists(self, path: str) -> bool:
-        try:
-            with os_errors(path):
-                obstore.head(self._store, path)
-        except FileNotFoundError:
-            return self.has_file(path)
-        return True
+        return self.is_file(path) or self.has_file(path)
+
+    def is_file(self, path: str) -> bool:
+        return self.stat(path) is not None
 
     def entries(self, path: str) -> Iterator[Entry]:
         prefix = path or None
@@ -101,6 +158,31 @@ class RemoteStore(Store):
     def has_file(self, path: str) -> bool:
         with os_errors(path):
             return any(len(page) for page in obstore.list(self._store, path, chunk_size=1))
+
+    def inhabited(self, path: str) -> set[str]:
+        names: set[str] = set()
+        after = None
+        while True:
+            page = self._page(path, after)
+            names.update(_first_part(path, key) for key in page)
+            if len(page) < PAGE:
+                return names
+            after = _beyond(path, _first_part(path, page[-1]))
+
+    def some_names(self, path: str, after: str, enough: int) -> tuple[list[str], bool]:
+        page = self._page(path, posixpath.join(path, after) if after else None)
+        names = list(dict.fromkeys(_first_part(path, key) for key in page))
+        if len(page) < PAGE:
+            return names, True
+        if len(names) > enough:
+            return names[:-1], False  # of the last there may be more to come
+        return sorted(name for name in self.names(path) if name > after), True
+
+    def _page(self, path: str, after: str | None) -> list[str]:
+        """The first keys below a directory, or those after one; one request."""
+        with os_errors(path):
+            found = obstore.list(self._store, path or None, offset=after, chunk_size=PAGE)
+            return [item["path"] for item in next(iter(found), ())]
 
     def files(self, path: str) -> Iterator[File]:
         with os_errors(path):
@@ -124,11 +206,32 @@ class RemoteStore(Store):
 
     def link_tree(self, source: str, target: str) -> None:
         present = set(self._below(target))
-        for path in sorted(self._below(source), key=lambda path: "_versions/" in path):
-            copy = target + path.removeprefix(source)
-            if copy not in present:
-                with os_errors(path):
-                    obstore.copy(self._store, path, copy)
+        pairs = {path: target + path.removeprefix(source) for path in self._below(source)}
+        for is_manifest in (False, True):
+            self._copy_all(
+                (path, copy)
+                for path, copy in pairs.items()
+                if copy not in present and ("_versions/" in path) is is_manifest
+            )
+
+    def link_files(self, files: Mapping[str, str]) -> None:
+        lost = self._copy_all(files.items())
+        if lost:
+            raise FileNotFoundError(errno.ENOENT, "is gone", lost[0])
+
+    def _copy_all(self, pairs: Iterable[tuple[str, str]]) -> list[str]:
+        """Have the store copy objects, several at a time; return those that are gone."""
+        with ThreadPoolExecutor(COPIERS) as copiers:
+            copied = [(source, copiers.submit(self._copy, source, to)) for source, to in pairs]
+        return [source for source, found in copied if not found.result()]
+
+    def _copy(self, source: str, target: str) -> bool:
+        try:
+            with os_errors(source):
+                obstore.copy(self._store, source, target)
+        except FileNotFoundError:
+            return False  # it was replaced or removed meanwhile by its writer
+        return True
 
     def delete(self, path: str) -> None:
         try:
@@ -137,12 +240,22 @@ class RemoteStore(Store):
         except FileNotFoundError:
             return
 
+    def delete_all(self, paths: Iterable[str]) -> None:
+        doomed = list(paths)
+        if doomed:
+            with os_errors(doomed[0]):
+                obstore.delete(self._store, doomed)
+
     def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
         kept = [f"{path}/{name}" for name in last]
-        doomed = [found for found in self._below(path) if found not in kept]
-        if doomed:
-            with os_errors(path):
-                obstore.delete(self._store, doomed)
+        count = 0
+        with os_errors(path):
+            for page in obstore.list(self._store, path, chunk_size=PAGE):
+                doomed = [item["path"] for item in page if item["path"] not in kept]
+                self.delete_all(doomed)
+                count += len(doomed)
+                if count > PAGE:
+                    LOGGER.info("deleting %r: %d files so far", path, count)
         for found in kept:
             self.delete(found)
 
@@ -161,41 +274,36 @@ class RemoteStore(Store):
         return [file.path for file in self.files(path)]
 
 
-def open_remote(root: str, options: Mapping[str, str]) -> Any:
+def open_remote(root: str, options: Mapping[str, str], retry: Mapping[str, Any] = RETRY) -> Any:
     """Open the obstore store that a URI names, with Lance's option names."""
-    client = {
-        CLIENT_OPTIONS[k]: _client_value(v) for k, v in options.items() if k in CLIENT_OPTIONS
-    }
-    config = {
-        k: v for k, v in options.items() if k not in CLIENT_OPTIONS and k not in LANCE_OPTIONS
-    }
+    config, client = for_obstore(options)
     try:
-        return from_url(root, config=config, client_options=client, retry_config=RETRY)  # type: ignore[call-overload]
+        return from_url(root, config=config, client_options=client, retry_config=retry)  # type: ignore[call-overload]
     except (exceptions.BaseError, ValueError) as cause:
-        raise InvalidInputError(f"cannot open root {root!r}: {cause}") from cause
+        raise InvalidInputError(
+            f"cannot open root {root!r}: {as_os_error(cause, root).strerror}"
+        ) from None
 
 
-def with_plain_http(options: Mapping[str, str]) -> dict[str, str]:
-    """Allow plain HTTP where the endpoint asks for it; Lance fails without, after retries."""
-    endpoints = [v for k, v in options.items() if k.endswith(("endpoint", "endpoint_url"))]
-    plain = any(endpoint.startswith("http://") for endpoint in endpoints)
-    return {**({"allow_http": "true"} if plain else {}), **options}
+def escaped(path: str) -> str:
+    """A path as part of a URI: Lance takes it apart as one."""
+    return NOT_IN_URIS.sub(lambda found: quote(found[0]), path)
 
 
-def _client_value(text: str) -> str | bool:
-    return {"true": True, "false": False}.get(text.lower(), text)
+def _first_part(path: str, key: str) -> str:
+    return key[len(path) + 1 if path else 0 :].partition("/")[0]
 
 
-@contextmanager
-def os_errors(path: str) -> Iterator[None]:
-    """Raise what obstore raises as the `OSError` a local file system would raise."""
-    try:
-        yield
-    except exceptions.NotFoundError as cause:
-        raise FileNotFoundError(errno.ENOENT, str(cause), path) from cause
-    except (exceptions.AlreadyExistsError, exceptions.PreconditionError) as cause:
-        raise FileExistsError(errno.EEXIST, str(cause), path) from cause
-    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as cause:
-        raise PermissionError(errno.EACCES, str(cause), path) from cause
-    except exceptions.BaseError as cause:
-        raise OSError(errno.EIO, str(cause), path) from cause
+def _beyond(path: str, name: str) -> str:
+    """What comes after all keys of a directory, and before all others: "0" follows "/"."""
+    return f"{path}/{name}0" if path else f"{name}0"
+
+
+def _pauses() -> Iterator[float]:
+    """How long to wait before each of some tries, as long as patience lasts."""
+    deadline = time.monotonic() + PUTTING
+    yield 0.0
+    pause = FIRST_PAUSE
+    while time.monotonic() + pause < deadline:
+        yield random.uniform(0.5, 1.0) * pause
+        pause *= 2

@@ -27,12 +27,13 @@ def open_store(settings: DirectorySettings) -> Store:
     # obstore costs 30 ms to import, which only roots on an object store should pay.
     from lanceyard.storage.remote import RemoteStore
 
-    return RemoteStore(root, settings.storage)
+    return RemoteStore(root, settings.storage, unsafe=settings.unsafe_store)
 
 
 def object_path(location: str) -> str:
     """A location inside its bucket, or file system, as Lance hands paths of manifests around."""
-    return (urlsplit(location).path if SCHEME.match(location) else location).lstrip("/")
+    path = unquote(urlsplit(location).path) if SCHEME.match(location) else location
+    return path.lstrip("/")
 
 
 def absolute_root(root: str) -> str:

@@ -42,6 +42,7 @@ class Transaction:
         """Hold a transaction; one that is ours ends with its block, one we joined does not."""
         self._inner = inner
         self._is_ours = is_ours
+        self._options = dict(inner.storage_options) or None
 
     @property
     def id(self) -> str:
@@ -64,7 +65,7 @@ class Transaction:
         identifier = read_name(name)
         location = self._inner.open(identifier)
         try:
-            return lance.dataset(location)
+            return lance.dataset(location, storage_options=self._options)
         except (ValueError, OSError) as cause:
             raise errors.InvalidTableStateError(
                 f"table {identifier} was declared and has no data yet: write to it first"
@@ -84,7 +85,7 @@ class Transaction:
         stream = read_data(data, schema)
         location = self._inner.create(read_name(name), properties or {})
         try:
-            return lance.write_dataset(stream, location)
+            return lance.write_dataset(stream, location, storage_options=self._options)
         except (ValueError, OSError) as cause:
             raise errors.InvalidInputError(f"cannot write table {name}: {cause}") from cause
 
@@ -95,7 +96,9 @@ class Transaction:
         identifier = read_name(name)
         location = self._inner.open(identifier)
         try:
-            return lance.write_dataset(read_data(data), location, mode=mode)
+            return lance.write_dataset(
+                read_data(data), location, mode=mode, storage_options=self._options
+            )
         except (ValueError, OSError) as cause:
             raise errors.InvalidInputError(
                 f"cannot {mode} to table {identifier}: {cause}"

@@ -22,7 +22,7 @@ from lanceyard.catalog.base import (
     is_protected,
 )
 from lanceyard.catalog.changes import MoveTable, RemoveTable, refuse_overlap
-from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory import layout, seals
 from lanceyard.catalog.directory.contents import table_properties
 from lanceyard.catalog.directory.hashed import HashedCatalog
 from lanceyard.catalog.directory.listing import ListingCatalog
@@ -340,10 +340,16 @@ class CompatibleCatalog(Catalog):
         new = layout.hashed_directory(target)
         change = MoveTable(identifier.object_id, target.object_id, old, new)
         if self._listing.state(old) not in VISIBLE:
-            # We hold the directory, so whoever hid it crashed before it changed the row.
+            # Whoever hid it crashed before it changed the row, unless it is at work.
+            if not self._listing.is_abandoned(f"{old}/{layout.DEREGISTERED}"):
+                raise errors.ConcurrentModificationError(
+                    f"table {identifier} is being renamed or dropped by another writer"
+                )
             layout.show(self._store, old)
+            seals.lift(self._store, old)
         self._store.link_tree(old, new)
         hidden = layout.hide(self._store, old, TOMBSTONE)
+        self._seal(old, new)
         try:
             moved = self._hashed.manifest.commit(change).row
         except errors.UnknownOutcomeError:
@@ -352,19 +358,36 @@ class CompatibleCatalog(Catalog):
             # Whoever moved or dropped it first needs the marker that we may have put.
             if hidden and not isinstance(refusal, errors.TableNotFoundError):
                 layout.show(self._store, old)
+                seals.lift(self._store, old)
             self._store.delete_tree(new)
             raise
         assert moved is not None
-        self._store.link_tree(old, new)
+        if self._store.has_locks:
+            self._store.link_tree(old, new)
         self._store.delete(f"{new}/{layout.DEREGISTERED}")
         self._bury(old)
         return self._hashed.entry(target, moved)
 
+    def _seal(self, old: str, new: str) -> None:
+        """Let nobody commit where a table was, once all that was committed there is copied.
+
+        On a file system it is enough to look once more after the row has changed.
+        """
+        if self._store.has_locks:
+            return
+        while not seals.seal(self._store, old):
+            pass
+        self._store.link_tree(old, new)
+        seals.lift(self._store, new)
+
     def _bury(self, path: str) -> None:
-        """Empty a directory down to the tombstone."""
+        """Empty a directory down to the tombstone, and the seal where there is one."""
         for entry in list(self._store.entries(path)):
             below = f"{path}/{entry.name}"
             if entry.name == layout.DEREGISTERED:
+                continue
+            if entry.name == layout.VERSIONS and not self._store.has_locks:
+                seals.bury(self._store, path)
                 continue
             self._store.delete_tree(below) if entry.is_directory else self._store.delete(below)
 

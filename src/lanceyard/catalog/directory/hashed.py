@@ -33,7 +33,7 @@ from lanceyard.catalog.directory.dropped import DroppedTables
 from lanceyard.catalog.directory.manifest import Manifest
 from lanceyard.catalog.directory.manifest.table import Management
 from lanceyard.catalog.directory.places import Places
-from lanceyard.catalog.directory.states import DEREGISTERING
+from lanceyard.catalog.directory.states import CREATING, DEREGISTERING
 from lanceyard.catalog.directory.versions import ManagedVersions
 from lanceyard.catalog.ranges import NONE, Ranges
 from lanceyard.catalog.snapshot import NAMESPACE, TABLE, Row
@@ -217,7 +217,7 @@ class HashedCatalog(Catalog):
         before = self._path(identifier) if replace else None
         # The directory of another name stays hidden from those who know only directories.
         shows = layout.table_name(path) in (None, identifier.object_id)
-        if shows and self._store.exists(f"{path}/{layout.DEREGISTERED}"):
+        if shows and self._store.is_file(f"{path}/{layout.DEREGISTERED}"):
             layout.mark(self._store, path, DEREGISTERING)
         with self.places.hiding(before if before != path else None):
             row = self.manifest.commit(change).row
@@ -239,7 +239,9 @@ class HashedCatalog(Catalog):
         return row.location if row is not None and row.object_type == TABLE else None
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
-        row = self.manifest.find(identifier)
+        # What is to be kept is looked at; what goes is known by the commit.
+        with contextlib.nullcontext() if self.keeps_dropped else self.manifest.lately():
+            row = self.manifest.find(identifier)
         outcome = self._drop(RemoveTable(identifier.object_id), [row] if row else [])
         assert outcome.row is not None
         location = self._store.location(outcome.row.location or "")
@@ -325,6 +327,32 @@ class HashedCatalog(Catalog):
         is only declared, so a crash in between leaves nothing that looks whole, and the same create
         succeeds afterwards.
         """
+        with self._claimed(identifier, path):
+            return self._fill(identifier, path, properties, writer)
+
+    @contextlib.contextmanager
+    def _claimed(self, identifier: Identifier, path: str) -> Iterator[None]:
+        """Keep others from filling a table at the same time, where no lock does."""
+        if self._store.has_locks:
+            yield
+            return
+        if not layout.hide(self._store, path, CREATING):
+            raise errors.ConcurrentModificationError(
+                f"table {identifier} is being created by another writer; if that one crashed, "
+                "repair lets it be created again"
+            )
+        try:
+            yield
+        finally:
+            layout.show(self._store, path)
+
+    def _fill(
+        self,
+        identifier: Identifier,
+        path: str,
+        properties: Mapping[str, str],
+        writer: TableWriter,
+    ) -> TableEntry:
         before = self._require_at(identifier, path).properties
         if not layout.is_declared(self._store, path):
             raise errors.table_exists(identifier, "another writer was faster")
@@ -380,6 +408,11 @@ class HashedCatalog(Catalog):
 
     def refuse(self, identifier: Identifier, *, replace: bool = False) -> None:
         """Refuse early what the commit would refuse anyway, before storage is touched."""
+        with contextlib.suppress(errors.LanceNamespaceError), self.manifest.lately():
+            return self._refuse(identifier, replace=replace)
+        return self._refuse(identifier, replace=replace)
+
+    def _refuse(self, identifier: Identifier, *, replace: bool) -> None:
         row = self.manifest.find(identifier)
         if row is None:
             self.describe_namespace(identifier.parent)

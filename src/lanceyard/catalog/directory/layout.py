@@ -104,7 +104,7 @@ def has_data(store: Store, path: str) -> bool:
 
 def is_declared(store: Store, path: str) -> bool:
     """Whether a table directory is reserved and holds no data yet."""
-    return store.exists(f"{path}/{RESERVED}") and not has_data(store, path)
+    return store.is_file(f"{path}/{RESERVED}") and not has_data(store, path)
 
 
 def hide(store: Store, path: str, content: bytes = b"deregistered") -> bool:

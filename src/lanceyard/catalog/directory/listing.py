@@ -69,8 +69,11 @@ class ListingCatalog(Catalog):
 
     def list_tables(self, parent: Identifier, page: Page) -> list[str]:
         _require_root(parent)
-        existing = self.existing(self.names(page.after))
-        return list(itertools.islice(existing, page.limit))
+        names = iter(self.names(page.after, page.limit))
+        if page.limit is None or self._store.is_near or not page.last_is_a_hint:
+            return list(itertools.islice(self.existing(names), page.limit))
+        found = list(itertools.islice(self.existing(names), page.limit - 1))
+        return [*found, *itertools.islice(names, 1)]
 
     def list_all_tables(self, page: Page) -> list[Identifier]:
         return [Identifier((name,)) for name in self.list_tables(Identifier(), page)]
@@ -88,10 +91,27 @@ class ListingCatalog(Catalog):
             )
         self._require_own(path, location)
         with layout.holding(self._store, identifier, path):
-            self.require_free(identifier, path)
-            if not self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved"):
-                raise errors.table_exists(identifier)
+            if self._store.has_locks:
+                self.require_free(identifier, path)
+            while not self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved"):
+                self.require_free(identifier, path)  # unless it is what a crash left
+            if not self._store.has_locks:
+                self._require_alone(identifier, path)
         return self._entry(path)
+
+    def _require_alone(self, identifier: Identifier, path: str) -> None:
+        """Refuse a directory that we have reserved if more lies in it.
+
+        Whoever creates a table there marks it before it looks, and we look after we marked it: of
+        two at once at least one sees the other.
+        """
+        if self._store.inhabited(path) == {layout.RESERVED}:
+            return
+        self._store.delete(f"{path}/{layout.RESERVED}")
+        self.require_free(identifier, path)
+        raise errors.ConcurrentModificationError(
+            f"another writer was creating or dropping table {identifier}; try again"
+        )
 
     def create_table(
         self,
@@ -152,7 +172,7 @@ class ListingCatalog(Catalog):
         drop is under way, or one has ended.
         """
         if self.state(path) is State.PRESENT:
-            if all(self._store.exists(f"{path}/{file}") for file in files):
+            if all(self._store.is_file(f"{path}/{file}") for file in files):
                 return
             self.drop_path(identifier, path)
         raise _dropped(identifier)
@@ -208,16 +228,22 @@ class ListingCatalog(Catalog):
         """
         claim = f"{path}/{layout.DROPPING}"
         claimed = self._store.put_if_absent(claim, b"dropping")
-        if exclusive and not claimed and not self._is_abandoned(claim):
+        if exclusive and not claimed and not self.is_abandoned(claim):
             raise errors.table_not_found(identifier)
         if exclusive and self._has_only_markers(path):
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
             raise errors.table_not_found(identifier)
-        layout.hide(self._store, path)
+        hidden = layout.hide(self._store, path)
         try:
             if meanwhile is not None:
                 meanwhile()
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
+        except errors.TableNotFoundError:
+            # Another was faster: where no lock kept us apart, our marks may have come after it.
+            if not self._store.has_locks and self._has_only_markers(path):
+                ours = zip(layout.DROP_MARKERS, (claimed, hidden), strict=True)
+                self._store.delete_all(f"{path}/{name}" for name, is_ours in ours if is_ours)
+            raise
         except (OSError, errors.LanceNamespaceError) as failure:
             if layout.has_data(self._store, path) and not _may_have_landed(failure):
                 layout.show(self._store, path)
@@ -249,9 +275,9 @@ class ListingCatalog(Catalog):
 
     def _has_only_markers(self, path: str) -> bool:
         """Whether nothing but markers lies in a directory: a drop has ended, or a create begun."""
-        return all(entry.name in layout.DROP_MARKERS for entry in self._store.entries(path))
+        return self._store.inhabited(path) <= {*layout.DROP_MARKERS}
 
-    def _is_abandoned(self, claim: str) -> bool:
+    def is_abandoned(self, claim: str) -> bool:
         """Whether whoever wrote a claim is gone: we hold the directory, or the claim is old."""
         written = self._store.modified(claim)
         old = written is not None and self._clock() - written > self._window
@@ -263,7 +289,7 @@ class ListingCatalog(Catalog):
         begun = state is State.DEREGISTERED and self._has_only_markers(path)
         if begun or state in (State.DROPPING, State.CREATING):
             marker = layout.DROPPING if state is State.DROPPING else layout.DEREGISTERED
-            if not self._is_abandoned(f"{path}/{marker}"):
+            if not self.is_abandoned(f"{path}/{marker}"):
                 raise errors.ConcurrentModificationError(
                     f"another writer is creating or dropping table {identifier}; try again later"
                 )
@@ -282,14 +308,36 @@ class ListingCatalog(Catalog):
         if state is not State.ABSENT:
             raise errors.table_exists(identifier)
 
-    def names(self, after: str | None) -> list[str]:
-        """The names of directories that may be tables, sorted; one listing of the root."""
-        found = (
-            layout.table_name(entry.name, bare=self._bare)
-            for entry in self._store.entries("")
-            if entry.is_directory
-        )
+    def names(self, after: str | None, enough: int | None = None) -> Iterator[str]:
+        """The names of directories that may be tables, sorted; one listing of the root.
+
+        Where listing takes time, and some names may be enough, not all are asked for at first.
+        """
+        if enough is not None and not self._store.is_near:
+            found, is_all = self._store.some_names("", after or "", enough)
+            names = self._names(found, after)
+            if is_all:
+                yield from names
+                return
+            for name in names:
+                if not self._is_next(name, found[-1]):
+                    break
+                yield name
+                after = name
+        folders = (entry.name for entry in self._store.entries("") if entry.is_directory)
+        yield from self._names(folders, after)
+
+    def _names(self, folders: Iterable[str], after: str | None) -> list[str]:
+        found = (layout.table_name(folder, bare=self._bare) for folder in folders)
         return sorted(name for name in found if name is not None and (not after or name > after))
+
+    def _is_next(self, name: str, last: str) -> bool:
+        """Whether no name before this one can come after the last directory that was listed.
+
+        Directories are in another order than names: ``a-b.lance/`` comes before ``a.lance/``.
+        """
+        shorter = (layout.named_directory(name[:i], bare=self._bare) for i in range(1, len(name)))
+        return all(f"{folder}/" <= f"{last}/" for folder in shorter)
 
     def existing(self, names: Iterable[str]) -> Iterator[str]:
         """Those of some names that are tables, looked at one by one."""
@@ -315,7 +363,7 @@ def _dropped(identifier: Identifier) -> errors.ConcurrentModificationError:
 
 
 def _may_have_landed(failure: BaseException) -> bool:
-    return isinstance(failure, errors.UnknownOutcomeError | errors.TableNotFoundError)
+    return isinstance(failure, errors.UnknownOutcomeError)
 
 
 def _require_root(identifier: Identifier) -> None:

@@ -64,10 +64,15 @@ class Places:
             raise
 
     def unmark(self, rows: Iterable[Row]) -> None:
-        """Before rows go for good: a mark that a crash left would make files look deregistered."""
+        """Before rows go for good: a mark that a crash left would make files look deregistered.
+
+        Where looking for it takes time it is left to `repair`: it takes two crashes to matter.
+        """
+        if not self._store.is_near:
+            return
         for path in (row.location for row in rows):
             safe = path is not None and layout.is_safe(path)
-            if safe and self._store.exists(f"{path}/{layout.DEREGISTERED}"):
+            if safe and self._store.is_file(f"{path}/{layout.DEREGISTERED}"):
                 layout.show(self._store, path or "")
 
     def delete_all(self, rows: Iterable[Row]) -> None:
@@ -86,7 +91,10 @@ class Places:
 
     def delete(self, path: str, *, unless_occupied: bool = False) -> None:
         try:
-            if not (unless_occupied and self.is_occupied(path)):
+            # The rows that went, went in a commit of a moment ago.
+            with self._manifest.lately():
+                occupied = unless_occupied and self.is_occupied(path)
+            if not occupied:
                 self._store.delete_tree(path)
         except (OSError, errors.InternalError) as failure:
             LOGGER.warning("%r could not be deleted and is left to repair: %s", path, failure)

@@ -40,6 +40,8 @@ GONE = (State.ABSENT, State.MOVED, State.DROPPED, State.CREATING)
 
 def state_of(store: Store, path: str, *, bare: bool) -> State:
     """The state of a directory, by document 000, or by 001 in the bare layout."""
+    if not store.is_near:
+        return _state_by_names(store, path, bare=bare)
     if not store.exists(path):
         return State.ABSENT
     if store.exists(f"{path}/{layout.DEREGISTERED}"):
@@ -51,9 +53,30 @@ def state_of(store: Store, path: str, *, bare: bool) -> State:
     return State.DECLARED if store.exists(f"{path}/{layout.RESERVED}") else State.PRESENT
 
 
+def _state_by_names(store: Store, path: str, *, bare: bool) -> State:
+    """The same with as few questions as possible, where each takes time."""
+    names = store.inhabited(path)
+    if not names:
+        return State.ABSENT
+    if layout.DROPPING in names and layout.DEREGISTERED in names:
+        return State.DROPPING
+    if layout.DEREGISTERED in names:
+        return _state_marked(store, path)
+    if bare and layout.VERSIONS not in names:
+        return State.ABSENT
+    reserved = layout.RESERVED in names
+    empty = reserved and not (layout.VERSIONS in names and layout.has_data(store, path))
+    return State.DECLARED if empty else State.PRESENT
+
+
 def _hidden_state(store: Store, path: str) -> State:
     if store.exists(f"{path}/{layout.DROPPING}"):
         return State.DROPPING
+    return _state_marked(store, path)
+
+
+def _state_marked(store: Store, path: str) -> State:
+    """What the marker that hides a directory says of it."""
     content = store.get(f"{path}/{layout.DEREGISTERED}")
     known = {TOMBSTONE: State.MOVED, DROPPED: State.DROPPED, CREATING: State.CREATING}
     return known.get(content or b"", State.DEREGISTERED)

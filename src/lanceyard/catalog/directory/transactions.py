@@ -1,9 +1,10 @@
 """Transactions of a directory catalog: each table has a workspace, whose versions land together.
 
 A workspace looks like the directory of the table at the version it had when the transaction began:
-its files are links. What is written there stays there, whoever writes it and by whatever means,
-until the new files appear in the table's own directory and the rows of all new versions are added
-in one commit. In ``_lanceyard/transactions/<id>``:
+its files are links or, on an object store, copies that the store makes. What is written there stays
+there, whoever writes it and by whatever means, until the new files appear in the table's own
+directory and the rows of all new versions are added in one commit. In
+``_lanceyard/transactions/<id>``:
 
     begun.json           the state of the catalog that it sees
     tables/<key>/        a workspace
@@ -11,7 +12,7 @@ in one commit. In ``_lanceyard/transactions/<id>``:
     required/<key>.json  a table that must not change
     end.json             who decided how it ends: the first one does
     ended.json           how it ended
-    live/                a folder for each process that takes part, locked by it
+    live/                shows the processes that take part, see `presence`
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from lanceyard.catalog.directory.contents import Contents
 from lanceyard.catalog.directory.hashed import HashedCatalog
 from lanceyard.catalog.directory.history import OWN_TAG
 from lanceyard.catalog.directory.manifest import Manifest
+from lanceyard.catalog.directory.presence import Presence
 from lanceyard.catalog.snapshot import TABLE, Row
 from lanceyard.catalog.transactions import Status, Transaction, Transactions
 from lanceyard.catalog.version_files import VersionFiles, after_commit, number_of
@@ -80,11 +82,6 @@ class DirectoryTransactions(Transactions):
         catalog.manifest.before_upkeep(self.sweep)
 
     def begin(self, properties: Mapping[str, str]) -> Transaction:
-        if not self._store.has_locks:
-            raise errors.UnsupportedOperationError(
-                "transactions over many tables need a file system; this catalog is on an object "
-                "store"
-            )
         if not self._catalog.manages_versions():
             raise errors.UnsupportedOperationError(
                 "transactions need a catalog that manages versions: see Yard.manage_versions, or "
@@ -99,7 +96,7 @@ class DirectoryTransactions(Transactions):
         return self.join(mark)
 
     def find(self, transaction_id: str) -> DirectoryTransaction:
-        return DirectoryTransaction(self._store, self._catalog, transaction_id)
+        return DirectoryTransaction(self._store, self._catalog, transaction_id, self._window)
 
     def join(self, transaction_id: str) -> Transaction:
         transaction = self.find(transaction_id)
@@ -136,24 +133,25 @@ class DirectoryTransactions(Transactions):
 class DirectoryTransaction(Transaction):
     """A folder that all processes share which take part."""
 
-    def __init__(self, store: Store, catalog: HashedCatalog, mark: str) -> None:
+    def __init__(self, store: Store, catalog: HashedCatalog, mark: str, window: float) -> None:
         """Look at a transaction. Raises `TransactionNotFoundError`."""
         self._store = store
         self._catalog = catalog
         self.id = mark
         self.folder = f"{FOLDER}/{mark}"
         """Where it lies, from the root."""
-        self._presence = ExitStack()
+        self.storage_options = store.options
+        self._presence = Presence(store, f"{self.folder}/live", window)
         if not mark.isalnum() or self._read("begun.json") is None:
             raise errors.TransactionNotFoundError(f"there is no transaction {mark!r}")
 
     def enter(self) -> None:
         """Show that a process takes part, for as long as it lives or until it leaves."""
         if self.status() is Status.RUNNING:
-            self._presence.enter_context(self._store.hold(f"{self.folder}/live/{uuid.uuid4().hex}"))
+            self._presence.enter()
 
     def leave(self) -> None:
-        self._presence.close()
+        self._presence.leave()
 
     def status(self) -> Status:
         ended = self._read("ended.json")
@@ -234,7 +232,8 @@ class DirectoryTransaction(Transaction):
         """Whether nobody takes part any more, and nobody ended it."""
         if self.status() is not Status.RUNNING:
             return False
-        return not any(self._is_held(e.name) for e in self._store.entries(f"{self.folder}/live"))
+        there = self._store.entries(f"{self.folder}/live")
+        return not any(self._presence.is_held(entry.name) for entry in there)
 
     def settle(self) -> None:
         """End an abandoned transaction: as it was decided and landed, or not at all."""
@@ -269,8 +268,9 @@ class DirectoryTransaction(Transaction):
             raise
         except errors.LanceNamespaceError:
             # Refused for certain. What else ends us, an interrupt say, may come after it landed.
-            undo.close()
-            raise
+            if not self._has_landed():  # by another process that takes part
+                undo.close()
+                raise
         return self._publish()
 
     def _changes(self, space: Workspace, undo: ExitStack) -> Iterator[Change]:
@@ -295,19 +295,22 @@ class DirectoryTransaction(Transaction):
 
     def _bring(self, space: Workspace, undo: ExitStack) -> None:
         """Let new files appear in the table's own directory, manifests under staged names."""
-        folders = set()
-        for file in list(self._store.files(space.path)):
+        present = {file.path for file in self._store.files(space.location)}
+        pairs = {}
+        for file in self._store.files(space.path):
             target = space.location + file.path.removeprefix(space.path)
             folder, _, name = target.rpartition("/")
             if folder == f"{space.location}/{layout.VERSIONS}":
                 if (number_of(name) or 0) <= space.base:
                     continue
                 target = f"{folder}/{self._staged_name(name)}"
-            if self._store.copy_if_absent(file.path, target):
-                undo.callback(self._store.delete, target)
-                self._store.sync(target)
-                folders.add(folder)
-        for folder in sorted(folders):
+            if target not in present:
+                pairs[target] = file.path
+        undo.callback(self._store.delete_all, pairs)
+        self._store.link_files({source: target for target, source in pairs.items()})
+        for target in pairs:
+            self._store.sync(target)
+        for folder in sorted({target.rpartition("/")[0] for target in pairs}):
             self._store.sync(folder)
 
     def _staged(self, space: Workspace) -> list[TableVersion]:
@@ -359,8 +362,8 @@ class DirectoryTransaction(Transaction):
             manifest = self._catalog.versions.find(row, base).manifest
             contents = Contents(self._store, location)
             paths = contents.files(contents.open(base))
-            for path in (*paths, f"{layout.VERSIONS}/{manifest}"):
-                self._store.copy_if_absent(f"{location}/{path}", f"{space.path}/{path}")
+            files = (*paths, f"{layout.VERSIONS}/{manifest}")
+            self._store.link_files({f"{location}/{f}": f"{space.path}/{f}" for f in files})
         self._note(identifier, space)
         return self._find(identifier) or space
 
@@ -393,13 +396,6 @@ class DirectoryTransaction(Transaction):
         status = self.status()
         if status is not Status.RUNNING:
             raise errors.InvalidInputError(f"transaction {self.id} has ended: {status.value}")
-
-    def _is_held(self, name: str) -> bool:
-        try:
-            with self._store.hold(f"{self.folder}/live/{name}", 0.0):
-                return False
-        except TimeoutError:
-            return True
 
     def _find(self, identifier: Identifier) -> Workspace | None:
         said = self._read(f"tables/{_key(identifier)}.json")

@@ -50,7 +50,7 @@ class ManagedVersions:
         if page == LATEST and numbers:
             number = next(order)
             latest = self.find(table, number)
-            if self._store.exists(self._files(table).path_like(latest.manifest, number + 1)):
+            if self._store.is_file(self._files(table).path_like(latest.manifest, number + 1)):
                 self.expel(table)
             return Versions([latest], numbers.size > 1)
         present = self._files(table).names()
@@ -69,7 +69,7 @@ class ManagedVersions:
         """
         for version in self.read(table, [number]):
             if self._was_published(table, version):
-                found = self._store.exists(self._files(table).path_of(version.final))
+                found = self._store.is_file(self._files(table).path_of(version.final))
             else:
                 found = self.publish(table, version)
             if found:
@@ -154,7 +154,9 @@ class ManagedVersions:
 
     def adoptable(self, location: str) -> tuple[tuple[int, str], ...]:
         """The versions in a directory, where versions are rows."""
-        return self.lying_at(location) if self._manifest.management() is Management.ON else ()
+        with self._manifest.lately():
+            managed = self._manifest.management() is Management.ON
+        return self.lying_at(location) if managed else ()
 
     def lying_at(self, location: str) -> tuple[tuple[int, str], ...]:
         """Number and metadata of the versions in a directory, oldest first."""

@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TypeVar
@@ -30,6 +30,7 @@ from lanceyard.errors import (
     InternalError,
     UnknownOutcomeError,
     UnsupportedOperationError,
+    is_unanswered,
     storage_failure,
 )
 from lanceyard.identifier import Identifier
@@ -120,6 +121,15 @@ class Manifest:
         view = self._view
         with view.lock:
             return view.about((object_id,)).row(object_id)
+
+    @contextlib.contextmanager
+    def lately(self) -> Iterator[None]:
+        """Let reads answer from what was the newest state a moment ago, where asking takes time.
+
+        For what only a commit has to prove.
+        """
+        with self._view.lock, self._view.trusting():
+            yield
 
     def management(self) -> Management:
         """Whether the versions of tables are rows."""
@@ -292,6 +302,7 @@ class Manifest:
                     self._upkeep.poke()
                     return
             except ConflictError as conflict:
+                self._view.distrust()
                 if time.monotonic() > deadline:
                     raise ConcurrentModificationError(
                         f"other writers kept committing for {PATIENCE:.0f} s; try again"
@@ -303,17 +314,24 @@ class Manifest:
     def _try_to_land(self, tickets: Sequence[Ticket], announce: Callable[[], None]) -> bool:
         """Check changes on the newest state and commit them; False to do it all again."""
         view = self._view
-        verified = time.monotonic()
+        began = time.monotonic()
         try:
             with view.lock:
-                self._fold(self._prepared())
-                draft = Draft(self._state_for(tickets))
-                table = view.held
-                assert table is not None
-                for ticket in tickets:
-                    ticket.attempt(draft)
-                edit = draft.edit
-                touched = view.homes.touched(edit)
+                with view.trusting():
+                    self._prepared()
+                    draft = Draft(self._state_for(tickets))
+                    table = view.held
+                    assert table is not None
+                    for ticket in tickets:
+                        ticket.attempt(draft)
+                    edit = draft.edit
+                    touched = view.homes.touched(edit)
+                    if view.is_indexed:
+                        touched |= table.to_fold()
+                    verified = view.proven_at
+                # What a commit does not prove has to be looked at.
+                if edit.is_empty and verified < began and view.table() is not table:
+                    return False
             announce()
         except OSError as cause:
             raise storage_failure(f"reading {MANIFEST}", cause) from cause
@@ -323,6 +341,7 @@ class Manifest:
         if time.monotonic() - verified > self._window / 2:
             return False
         try:
+            self._store.prove_conditions(self._files.path(table.version))
             commit = table.commit(edit, touched, [ticket.id for ticket in tickets])
         except OSError as failure:
             return self._landed_after_all(table, tickets, failure)
@@ -375,12 +394,6 @@ class Manifest:
             needed.update(ids)
         return self._view.about(needed)
 
-    def _fold(self, table: ManifestTable) -> None:
-        """Fold small fragments as part of this write, if it is time."""
-        commit = table.fold() if self._view.is_indexed() else None
-        if commit is not None:
-            self._view.advance(table, commit, Edit({}, {}, {}))
-
     def _examine(self, base: ManifestTable, landed: ManifestTable, edit: Edit) -> None:
         """Look for rows that another writer added between the version we saw and ours.
 
@@ -413,6 +426,10 @@ class Manifest:
             raise UnknownOutcomeError(
                 f"committing to {MANIFEST} failed ({failure}), and it cannot be read to see "
                 f"whether the change landed: {unreadable}"
+            ) from failure
+        if not self._store.is_near and is_unanswered(failure):
+            raise UnknownOutcomeError(
+                f"committing to {MANIFEST} was not answered, and may yet land: {failure}"
             ) from failure
         raise storage_failure(f"committing to {MANIFEST}", failure) from failure
 

@@ -114,7 +114,7 @@ class ManifestTable:
             store.location(MANIFEST),
             version=version,
             session=session,
-            storage_options=dict(store.options) or None,
+            storage_options=dict(store.quick_options) or None,
         )
         return cls(store, dataset)
 
@@ -130,7 +130,7 @@ class ManifestTable:
                 store.location(MANIFEST),
                 Transaction(0, empty, transaction_properties={OURS: "1"}),
                 max_retries=0,
-                storage_options=dict(store.options) or None,
+                storage_options=dict(store.quick_options) or None,
             )
         except OSError as cause:
             raise ConflictError(str(cause)) from cause
@@ -183,7 +183,7 @@ class ManifestTable:
             self._store.location(MANIFEST),
             version=self.version,
             session=self.dataset.session(),
-            storage_options=dict(self._store.options) or None,
+            storage_options=dict(self._store.quick_options) or None,
         )
 
     def rows(self, keys: Iterable[FileKey]) -> Iterator[tuple[FileKey, list[Row]]]:
@@ -243,14 +243,13 @@ class ManifestTable:
         fragments = self._with_newest(touched)
         return self._swap(fragments, self._rewritten(fragments, edit), changes)
 
-    def fold(self) -> Commit | None:
-        """Rewrite small fragments as one, if there are many; rows stay as they are."""
+    def to_fold(self) -> set[FileKey]:
+        """Small fragments that the next commit should rewrite as one, if there are many."""
         tail = {f.key for f in self.fragments if f.rows < TAIL_ROWS}
         if len(tail) < TAIL_FRAGMENTS:
-            return None
+            return set()
         middle = {f.key for f in self.fragments if TAIL_ROWS <= f.rows < LARGE_ROWS // 2}
-        touched = self._with_newest(tail | (middle if len(middle) >= MIDDLE_FRAGMENTS else set()))
-        return self._swap(touched, self._content(touched), [])
+        return tail | (middle if len(middle) >= MIDDLE_FRAGMENTS else set())
 
     def fence(self) -> ManifestTable:
         """Commit a `Merge` that changes nothing: no commit from before it can land after it."""
@@ -301,11 +300,10 @@ class ManifestTable:
         return pa.concat_tables(parts)
 
     def _content(self, fragments: list[Fragment]) -> pa.Table:
-        """All columns of some fragments."""
-        kept = [self.contents.get(fragment.key) for fragment in fragments]
-        if any(content is None for content in kept):
-            return self._scan(fragments, None)
-        return pa.concat_tables(kept)
+        """All columns of some fragments, in any order; those that we wrote are at hand."""
+        kept = [self.contents[f.key] for f in fragments if f.key in self.contents]
+        others = [f for f in fragments if f.key not in self.contents]
+        return pa.concat_tables([*kept, self._scan(others, None)] if others else kept)
 
     def _scan(self, fragments: list[Fragment], columns: list[str] | None) -> pa.Table:
         wanted = {f.metadata.id for f in fragments}
@@ -341,6 +339,7 @@ class ManifestTable:
         try:
             dataset = LanceDataset.commit(self.dataset, transaction, max_retries=0)
         except CommitConflictError as cause:
+            # Of another's commit: Lance knows one of its own again whose reply was lost.
             self._discard(written)
             raise ConflictError(str(cause)) from cause
         # The manifest carries the transaction inline; its file has no reader once it landed.

@@ -35,6 +35,9 @@ PAUSE = 0.5
 SELDOM = 15.0
 MANY_UNINDEXED = 512
 IDLE = 5.0
+# Where each look takes time and money, rounds after the first wait for many writes, or long.
+MANY_WRITES = 100
+RARELY = 60.0
 HISTORY = 3_600.0
 FAILURES = (OSError, ValueError, RuntimeError, ConflictError, LanceNamespaceError)
 
@@ -70,6 +73,8 @@ class Upkeep:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._due = False
+        self._writes = 0
+        self._rounded_at = float("-inf")
         self._indexed_at = float("-inf")
         self._cleaned_at = float("-inf")
 
@@ -77,6 +82,7 @@ class Upkeep:
         """Say that something was written."""
         with self._guard:
             self._due = True
+            self._writes += 1
             self._wake.set()
             if self._thread is None:
                 self._stop.clear()
@@ -99,7 +105,8 @@ class Upkeep:
         while self._is_due():
             self._stop.wait(PAUSE)
             self._prepare()
-            self.round()
+            if self._is_worth_it():
+                self.round()
         atexit.unregister(self.close)
 
     def _is_due(self) -> bool:
@@ -112,6 +119,15 @@ class Upkeep:
             if not due:
                 self._thread = None
             return due
+
+    def _is_worth_it(self) -> bool:
+        """Whether enough was written, or enough time has passed, for a round."""
+        rested = time.monotonic() - self._rounded_at > RARELY
+        if not (self._store.is_near or rested or self._writes >= MANY_WRITES):
+            return False
+        self._writes = 0
+        self._rounded_at = time.monotonic()
+        return True
 
     def _prepare(self) -> None:
         """Do what writes through the catalog itself, so not while `at_work`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -22,6 +23,8 @@ YOUNG_VERSION = 5
 GLIMPSES = 4
 WORTH_A_GLIMPSE = 500
 FEW_VERSIONS = 100
+MOMENT = 5.0
+"""Seconds for which a version passes for the newest, where only a commit can prove it wrong."""
 
 
 class View:
@@ -49,6 +52,9 @@ class View:
         self._own_exists: Callable[[], bool] = bool
         self._next_exists: Callable[[], bool] = bool
         self._listed_at = float("-inf")
+        self.proven_at = float("-inf")
+        """When the version that we hold was last seen to be the newest."""
+        self._trusts = False
         self._glimpses = 0
 
     @property
@@ -56,10 +62,10 @@ class View:
         """The version that the last answer was about."""
         return self._table
 
+    @property
     def is_indexed(self) -> bool:
-        """Whether the newest state is at hand without reading."""
-        table = self.table()
-        return table is not None and self._indexed == table.version
+        """Whether all rows of the version that we hold are at hand."""
+        return self._table is not None and self._indexed == self._table.version
 
     def at_hand(self) -> ManifestTable | None:
         """The newest version, if it is indexed and that takes no reading to tell."""
@@ -108,23 +114,48 @@ class View:
 
         Two probes prove that the version we hold is the newest: nothing younger than the window is
         removed, so if it is there and its successor is not, there is none. Half a window after the
-        last listing we list again, as a tagged version may outlive its successors.
+        last listing we list again, as a tagged version may outlive its successors. Until then the
+        one that was listed cannot be gone, so where a probe takes time that one is spared.
         """
+        if self._trusts and self._was_proven_lately():
+            return self._table
         return self._table if self._is_fresh() else self._look()
 
+    @contextlib.contextmanager
+    def trusting(self) -> Iterator[None]:
+        """Let what was the newest version a moment ago pass for it, where asking takes time.
+
+        For checks of what is about to be committed: a commit lands on the newest version alone.
+        """
+        before, self._trusts = self._trusts, not self._store.is_near
+        try:
+            yield
+        finally:
+            self._trusts = before
+
+    def distrust(self) -> None:
+        """Look anew next time: somebody has committed."""
+        self.proven_at = float("-inf")
+
+    def _was_proven_lately(self) -> bool:
+        age = time.monotonic() - self.proven_at
+        return self._table is not None and not self.torn and age < min(MOMENT, self._window / 4)
+
     def _is_fresh(self) -> bool:
-        return (
-            self._table is not None
-            and not self._next_exists()
-            and self._own_exists()
-            and self._clock() - self._listed_at < self._window / 2
-        )
+        if self._table is None or self._clock() - self._listed_at >= self._window / 2:
+            return False
+        asked = time.monotonic()
+        if self._next_exists() or (self._store.is_near and not self._own_exists()):
+            return False
+        self.proven_at = asked
+        return True
 
     def advance(self, base: ManifestTable, commit: Commit, edit: Edit) -> None:
         """Take over a commit of our own, if nobody moved rows, or the view, meanwhile."""
         between = range(base.version + 1, commit.table.version)
         if self._table is not base or not all(map(commit.table.moves_no_rows, between)):
             return
+        self.proven_at = time.monotonic()
         if self._indexed != base.version or self._snapshot is None:
             self._hold(commit.table, [], ours=True)
             return
@@ -139,6 +170,7 @@ class View:
     def _look(self) -> ManifestTable | None:
         failure: Exception | None = None
         for _ in range(TRIES):
+            asked = time.monotonic()
             torn: list[int] = []
             versions = self._candidates()
             for version in versions:
@@ -151,6 +183,7 @@ class View:
                     torn.append(version)
                 else:
                     self._hold(table, torn)
+                    self.proven_at = asked
                     return table
             if len(torn) == len(versions) and not self._store.has_file(f"{MANIFEST}/data"):
                 self._table, self._snapshot, self.torn = None, None, torn
@@ -164,7 +197,7 @@ class View:
     def _candidates(self) -> list[int]:
         """Versions that may be the newest, best first."""
         recent = self._clock() - self._listed_at < self._window / 2
-        if self._table is not None and recent and not self.torn:
+        if self._table is not None and recent and not self.torn and self._store.is_near:
             version = self._table.version
             while self._files.exists(version + 1):
                 version += 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from lanceyard.catalog.changes import AdoptTables, DiscardRow
-from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory import layout, seals
 from lanceyard.catalog.directory.contents import FOLDERS, STRAY, table_properties
 from lanceyard.catalog.directory.repair.site import Case, Site
 from lanceyard.catalog.directory.states import DEREGISTERING, State, state_of
@@ -61,7 +61,7 @@ def _named_cases(site: Site, path: str) -> Iterator[Case]:
         elif not is_listed and _holds_only(site, path, DROP_MARKERS):
             yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
     else:
-        if site.store.exists(f"{path}/{layout.DROPPING}"):
+        if site.store.is_file(f"{path}/{layout.DROPPING}"):
             yield from _found(site, Kind.STRAY_FILES, path, _unhide, f"there is {layout.DROPPING}")
         if not is_listed:
             yield from _unlisted_cases(site, path, state)
@@ -89,7 +89,7 @@ def _unlisted_cases(site: Site, path: str, state: State) -> Iterator[Case]:
 
 def _hashed_cases(site: Site, path: str, object_id: str) -> Iterator[Case]:
     """What is wrong with a directory that is named as V2 names them."""
-    marked = [name for name in layout.DROP_MARKERS if site.store.exists(f"{path}/{name}")]
+    marked = [name for name in layout.DROP_MARKERS if site.store.is_file(f"{path}/{name}")]
     if site.rows.is_occupied(path):
         if marked:
             yield from _found(site, Kind.UNFINISHED_CHANGE, path, _unhide)
@@ -124,6 +124,7 @@ def _throw_away(site: Site, finding: Finding) -> None:
 
 
 def _unhide(site: Site, finding: Finding) -> None:
+    seals.lift(site.store, finding.path)
     layout.show(site.store, finding.path)
 
 
@@ -142,7 +143,7 @@ def _adopt(site: Site, finding: Finding, object_id: str) -> None:
 
 
 def _is_reserved(site: Site, path: str) -> bool:
-    return site.store.exists(f"{path}/{layout.RESERVED}")
+    return site.store.is_file(f"{path}/{layout.RESERVED}")
 
 
 def _holds_only(site: Site, path: str, names: frozenset[str]) -> bool:

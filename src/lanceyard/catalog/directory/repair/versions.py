@@ -52,7 +52,7 @@ def pointer_cases(site: Site) -> Iterator[Case]:
             continue
         version = TableVersion.from_json(row.version[1], row.metadata)
         final = VersionFiles(site.store, table.location).path_of(version.final)
-        if _is_old(site, version) and site.store.exists(final):
+        if _is_old(site, version) and site.store.is_file(final):
             told = (version.number, version.published().to_json(table.location))
             change = PublishVersions(table.object_id, table.location, (told,))
             finding = _finding(Kind.UNPUBLISHED_VERSION, table, version, "only its row says so")
@@ -61,7 +61,7 @@ def pointer_cases(site: Site) -> Iterator[Case]:
 
 def _without_file(site: Site, table: Row, version: TableVersion) -> Case:
     files = VersionFiles(site.store, table.location or "")
-    if version.is_staged and site.store.exists(files.path_of(version.manifest)):
+    if version.is_staged and site.store.is_file(files.path_of(version.manifest)):
         finding = _finding(Kind.UNPUBLISHED_VERSION, table, version)
         return Case(finding, lambda: _publish(site, table, version))
     change = RemoveVersions(table.object_id, ((version.number, version.number + 1),))
