@@ -7,7 +7,7 @@ WORKERS ?= 2
 
 SPARK_VERSIONS ?= 4.1.4 4.2.1
 
-.PHONY: help run test lint types unit spark deep bench interop interop-lance-spark bench-lance-spark ledger clean
+.PHONY: help run test docs lint types unit spark deep bench interop interop-lance-spark bench-lance-spark ledger clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,6 +35,13 @@ unit: $(READY)
 
 spark: $(READY)
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark
+
+docs: $(VENV)/.docs ## Build the documentation as a site in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+$(VENV)/.docs: $(READY)
+	$(BIN)/pip install --quiet --editable '.[docs]' --constraint constraints.txt
+	@touch $@
 
 deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	$(BIN)/python -m pytest -q -m deep
@@ -77,4 +84,4 @@ ledger: $(READY) ## Write down where the reference implementation deviates from 
 	$(BIN)/python -m tests.conformance.ledger
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .venv-spark-* .venv-lance-spark demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
