@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lanceyard.namespace import DirectoryNamespace, MemoryNamespace, connect
     from lanceyard.rest.async_client import AsyncRestNamespace
     from lanceyard.rest.client import RestNamespace
-    from lanceyard.yard import Table, Yard, open
+    from lanceyard.yard import Space, Table, Yard, open
 
 __version__ = "0.1.0"
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "DirectoryNamespace",
     "MemoryNamespace",
     "RestNamespace",
+    "Space",
     "Table",
     "Yard",
     "connect",
@@ -30,6 +31,7 @@ _HOMES = {
     "DirectoryNamespace": "lanceyard.namespace",
     "MemoryNamespace": "lanceyard.namespace",
     "RestNamespace": "lanceyard.rest.client",
+    "Space": "lanceyard.yard",
     "Table": "lanceyard.yard",
     "Yard": "lanceyard.yard",
     "connect": "lanceyard.namespace",
