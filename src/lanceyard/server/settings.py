@@ -94,12 +94,15 @@ class Settings(BaseModel):
     """What clients are given to open tables with."""
 
     @classmethod
-    def load(cls, place: str, server: Mapping[str, Any], catalog: Mapping[str, str]) -> Self:
+    def load(cls, place: str | None, server: Mapping[str, Any], catalog: Mapping[str, str]) -> Self:
         """Read a file, or take a catalog by its root or address; then put what was given besides.
 
-        Raises `InvalidInputError`.
+        Without a place the properties of the catalog say it all. Raises `InvalidInputError`.
         """
-        found = _read(Path(place)) if place.endswith(SUFFIX) else {"catalog": _catalog(place)}
+        if place is not None and place.endswith(SUFFIX):
+            found = _read(Path(place))
+        else:
+            found = {"catalog": {} if place is None else _catalog(place)}
         found["server"] = {**found.get("server", {}), **server}
         found["catalog"] = {**found.get("catalog", {}), **catalog}
         try:
@@ -107,7 +110,7 @@ class Settings(BaseModel):
         except ValidationError as cause:
             first = cause.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            raise InvalidInputError(f"{place}: {where}: {first['msg']}") from None
+            raise InvalidInputError(f"{place or 'settings'}: {where}: {first['msg']}") from None
 
 
 def _read(file: Path) -> dict[str, Any]:
