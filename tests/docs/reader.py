@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,9 +30,13 @@ class Reader:
     and has to print a line when it is ready.
     """
 
-    def __init__(self, page: Path, folder: Path) -> None:
-        """Begin to read a page. The folder is empty, and the one this process works in."""
+    def __init__(self, page: Path, folder: Path, edit: Callable[[str], str] = str) -> None:
+        """Begin to read a page, edited for where it is read.
+
+        The folder is empty, and the one that this process works in.
+        """
         self._page = page
+        self._edit = edit
         self._folder = folder
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._port = _free_port()
@@ -48,22 +53,15 @@ class Reader:
 
     def follow(self) -> int:
         """Do all that the page says, and say how much that was."""
-        text = self._page.read_text().replace(PORT, self._port)
+        text = self._edit(self._page.read_text().replace(PORT, self._port))
         snippets = [each for each in read_snippets(text) if each.reason is None]
         for snippet in snippets:
             self._do(snippet)
         return len(snippets)
 
-    def given(self, **names: Any) -> Self:
-        """Let the Python of the page know of something from the start."""
-        self._names |= names
-        return self
-
     def _do(self, snippet: Snippet) -> None:
         if snippet.title is not None:
-            file = self._folder / snippet.title
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(snippet.code)
+            snippet.write(self._folder)
         elif snippet.language == "python":
             self._compare(snippet, snippet.output, self._run(snippet.code, snippet.line))
         elif snippet.language == "sql":

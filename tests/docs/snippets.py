@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 RUN = frozenset({"console", "python", "sql"})
 """Languages that are carried out. A console is a transcript: commands after ``$``, then output."""
-SHOWN = frozenset({"text", "toml", "yaml"})
+SHOWN = frozenset({"json", "text", "toml", "yaml"})
 """Languages that are there to be read; one with a title is a file that others use."""
 FENCE = re.compile(
     r"(?:^<!-- not run: (?P<reason>[^>]+?) -->\n+)?"
@@ -32,6 +32,13 @@ class Snippet:
     """What it prints, if the page shows that in a block of text right after it."""
     reason: str | None = None
     """Why it is not carried out."""
+
+    def write(self, folder: Path) -> None:
+        """Put it down as the file that it is the content of."""
+        assert self.title is not None
+        file = folder / self.title
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(self.code)
 
 
 def read_page(page: Path) -> list[Snippet]:
