@@ -7,7 +7,7 @@ WORKERS ?= 2
 
 SPARK_VERSIONS ?= 4.1.4 4.2.1
 
-.PHONY: help run test docs lint types unit spark deep bench interop interop-lance-spark bench-lance-spark ledger clean
+.PHONY: help run test docs lint types unit spark deep bench interop interop-lance-spark bench-lance-spark ledger reference clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -82,6 +82,10 @@ interop-spark-%: pyproject.toml constraints.txt
 
 ledger: $(READY) ## Write down where the reference implementation deviates from the documents
 	$(BIN)/python -m tests.conformance.ledger
+
+reference: $(READY) ## Write what is made from the code into the documentation
+	$(BIN)/python -m tests.docs.generated
+	$(BIN)/python -m tests.cli.reference
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -35,9 +36,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     work.mkdir()
     monkeypatch.chdir(work)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", *filter(is_ours, os.environ)):
+        monkeypatch.delenv(name, raising=False)
     return work
+
+
+def is_ours(variable: str) -> bool:
+    """Whether a variable is for the command line, wherever the tests run."""
+    return variable.startswith("LANCEYARD_")
 
 
 @pytest.fixture

@@ -41,7 +41,11 @@ class Reader:
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._port = _free_port()
         self._running: list[subprocess.Popen[str]] = []
-        self._environment = {**os.environ, "PATH": f"{_commands(folder)}:{os.environ['PATH']}"}
+        self._environment = {
+            **os.environ,
+            "PATH": f"{_commands(folder)}:{os.environ['PATH']}",
+            "LANCEYARD_OUTPUT": "table",  # as readers see it on their terminals
+        }
 
     def __enter__(self) -> Self:
         return self

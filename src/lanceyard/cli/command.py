@@ -189,6 +189,7 @@ def output_options() -> Iterator[click.Option]:
     yield click.Option(
         ["-o", "--output"],
         type=click.Choice(FORMATS),
+        envvar="LANCEYARD_OUTPUT",
         help="A table on a terminal, else ndjson, unless said.",
     )
     yield click.Option(["--debug"], is_flag=True, help="Tell all there is about a failure.")
