@@ -1,8 +1,8 @@
 """Runs of pipelines in one process, because its JVM is warm after the first one.
 
 ``python -m tests.spark.pipelines.runs HOME`` brings the example up to date, does it once more with
-one more file, and runs the laboratory and what the page on pipelines shows; with ``again`` the first
-two once more, with nothing new.
+one more file, and runs the laboratory and what the page on pipelines shows; with ``again`` the
+example and the laboratory once more, with nothing new.
 """
 
 from __future__ import annotations
