@@ -26,6 +26,8 @@ GUESTS = {
 }
 """Pages of the site, and the files of the repository that they are made of."""
 PAGES = {path: page for page, path in GUESTS.items()}
+ALONE = frozenset({"index.md"})
+"""Pages that are alone in their section, so that it need not be shown beside them."""
 LINK = re.compile(r"(?<=\]\()(?!https?:)([^)\s#]+\.md)(?=[)#])")
 
 
@@ -39,6 +41,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn links to files into links to pages."""
     uri = page.file.src_uri
+    if uri in ALONE:
+        page.meta["hide"] = ["navigation"]
     folder = posixpath.dirname(GUESTS.get(uri, f"docs/{uri}"))
 
     def to_page(link: re.Match[str]) -> str:

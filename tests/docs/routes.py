@@ -23,7 +23,7 @@ def tables() -> dict[str, str]:
 
 
 def _table(operations: Iterable[Operation]) -> str:
-    head = ["| operation | route | query | body | answer |", "|---|---|---|---|---|"]
+    head = ["| operation | route | body | answer | query |", "|---|---|---|---|---|"]
     return "\n".join([*head, *map(_row, operations)])
 
 
@@ -34,7 +34,7 @@ def _row(operation: Operation) -> str:
     status = f"{operation.status} " if operation.status != 200 else ""
     mark = " †" if operation.name in KEYED else ""
     body = BODIES[operation.body]
-    return f"| {operation.name}{mark} | {route} | {query} | {body} | {status}{answer} |"
+    return f"| {operation.name}{mark} | {route} | {body} | {status}{answer} | {query} |"
 
 
 def _statuses() -> str:
