@@ -21,7 +21,7 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY) ## Run a Spark pipeline over sample documents into a catalog in ./demo
 	$(BIN)/python examples/pipeline --root demo
 
-test: lint types unit spark ## Run all checks and tests
+test: lint types docs unit spark ## Run all checks and tests
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -36,12 +36,8 @@ unit: $(READY)
 spark: $(READY)
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark
 
-docs: $(VENV)/.docs ## Build the documentation as a site in build/site
+docs: $(READY) ## Build the documentation as a site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
-
-$(VENV)/.docs: $(READY)
-	$(BIN)/pip install --quiet --editable '.[docs]' --constraint constraints.txt
-	@touch $@
 
 deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	$(BIN)/python -m pytest -q -m deep

@@ -1,15 +1,16 @@
-"""Parts of pages that are made from the code; ``python -m tests.docs.generated`` writes them."""
+"""Parts of pages that are made from the code; ``make reference`` writes them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.docs import routes, settings
+from tests.docs import indexes, routes, settings
 from tests.docs.snippets import ROOT
 
 PAGES = {
     ROOT / "docs" / "properties.md": settings.tables,
     ROOT / "docs" / "rest.md": routes.tables,
+    ROOT / "docs" / "search.md": indexes.tables,
 }
 
 

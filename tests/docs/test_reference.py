@@ -16,7 +16,7 @@ ERRORS = (ROOT / "docs" / "errors.md").read_text()
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_what_is_generated_is_up_to_date(page: Path) -> None:
-    assert fill(page) == page.read_text(), "write it by python -m tests.docs.generated"
+    assert fill(page) == page.read_text(), "make reference writes it"
 
 
 @pytest.mark.parametrize("code", errors.ErrorCode, ids=lambda code: code.name)
