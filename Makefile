@@ -12,8 +12,8 @@ OTHER_PROGRAMS := interop-lance-spark interop-impls interop-kerberos
 
 THRIFT := src/lanceyard/catalog/hive/metastore
 
-.PHONY: help run thrift test lint types unit spark deep bench interop $(OTHER_PROGRAMS) \
-	bench-lance-spark ledger clean
+.PHONY: help run thrift test docs lint types unit spark deep bench interop $(OTHER_PROGRAMS) \
+	bench-lance-spark ledger reference clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,7 +27,7 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY) ## Run a Spark pipeline over sample documents into a catalog in ./demo
 	$(BIN)/python examples/pipeline --root demo
 
-test: lint types unit spark ## Run all checks and tests
+test: lint types docs unit spark ## Run all checks and tests
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -41,6 +41,9 @@ unit: $(READY)
 
 spark: $(READY)
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark
+
+docs: $(READY) ## Build the documentation as a site in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	$(BIN)/python -m pytest -q -m deep
@@ -107,6 +110,10 @@ interop-kerberos: $(READY) ## Ask for tickets; it takes MIT's KDC, and its heade
 ledger: $(READY) ## Write down where the reference implementation deviates from the documents
 	$(BIN)/python -m tests.conformance.ledger
 
+reference: $(READY) ## Write what is made from the code into the documentation
+	$(BIN)/python -m tests.docs.generated
+	$(BIN)/python -m tests.cli.reference
+
 thrift: ## Generate the protocol of the Hive Metastore anew; it takes a thrift compiler
 	rm -rf .thrift && mkdir .thrift
 	thrift --gen py -out .thrift $(THRIFT)/metastore.thrift
@@ -118,4 +125,4 @@ thrift: ## Generate the protocol of the Hive Metastore anew; it takes a thrift c
 	rm -rf .thrift
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .venv-spark-* .venv-lance-spark .venv-lance-impls .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark .venv-lance-impls .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     )
     from lanceyard.rest.async_client import AsyncRestNamespace
     from lanceyard.rest.client import RestNamespace
-    from lanceyard.yard import Table, Yard, open
+    from lanceyard.yard import Space, Table, Yard, open
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "HiveNamespace",
     "MemoryNamespace",
     "RestNamespace",
+    "Space",
     "Table",
     "Yard",
     "connect",
@@ -37,6 +38,7 @@ _HOMES = {
     "HiveNamespace": "lanceyard.namespace",
     "MemoryNamespace": "lanceyard.namespace",
     "RestNamespace": "lanceyard.rest.client",
+    "Space": "lanceyard.yard",
     "Table": "lanceyard.yard",
     "Yard": "lanceyard.yard",
     "connect": "lanceyard.namespace",

@@ -57,15 +57,17 @@ class DirectorySettings:
     """How a directory catalog behaves."""
 
     root: str = "."
-    """URI, absolute or relative path of the namespace directory (document 001)."""
+    """Path or URI of the catalog. Nothing is written before the first write."""
     manifest_enabled: bool = True
     """Keep tables and namespaces in ``__manifest`` (V2)."""
     dir_listing_enabled: bool = True
     """Find root tables by listing directories (V1). Both: compatibility mode."""
     bare_directories: bool = False
-    """The layout of document 001: a table is ``<name>/`` instead of ``<name>.lance/``."""
+    """The old layout: a table is ``<name>/`` instead of ``<name>.lance/``. It needs
+    ``manifest_enabled=false``."""
     durability: Durability = Durability.FSYNC
-    """What an acknowledged write survives."""
+    """What an acknowledged write survives: ``fsync`` a power failure, ``os`` a crash of the
+    process."""
     window: float = DEFAULT_WINDOW
     """Seconds before anything that another process might still need is removed."""
     table_version_management: bool = False
@@ -80,7 +82,7 @@ class DirectorySettings:
     unsafe_store: bool = False
     """Write also to an object store that lets two writers create the same file."""
     storage: Mapping[str, str] = field(default_factory=dict)
-    """Options of the object store, by Lance's names."""
+    """Options of the object store, by Lance's names or OpenDAL's."""
 
     def __post_init__(self) -> None:
         """Refuse combinations that no document gives a meaning to."""

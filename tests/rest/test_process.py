@@ -186,3 +186,12 @@ def test_a_server_serves_another_server(tmp_path: Path) -> None:
     with serving(tmp_path) as (first, _), serving(first) as (second, _):
         lanceyard.RestNamespace(uri=second).create_namespace({"id": ["n"]})
         assert lanceyard.RestNamespace(uri=first).list_namespaces({"id": []}).namespaces == ["n"]
+
+
+def test_a_server_writes_its_log_as_long_as_it_answers(tmp_path: Path) -> None:
+    catalog, log = tmp_path / "catalog", tmp_path / "log"
+    lanceyard.open(catalog).create_namespace("a")
+    with serving(catalog, "--access-log", log) as (address, _):
+        statuses = [urllib3.request("GET", f"{address}/healthz").status for _ in range(3)]
+        assert statuses == [200] * 3
+        assert len(log.read_text().splitlines()) >= 2  # the last may be on its way

@@ -15,7 +15,7 @@ import lanceyard
 
 PACKAGE = Path(lanceyard.__file__).parent
 LAYERS = [
-    {"identifier", "errors", "settings"},
+    {"identifier", "errors", "settings", "values"},
     {"storage"},
     {"catalog"},
     {"namespace"},
@@ -23,6 +23,7 @@ LAYERS = [
     {"rest"},
     {"server"},
     {"spark"},
+    {"cli"},
     {"__main__"},
 ]
 """From the ground up: a module imports from its own layer and those before it."""

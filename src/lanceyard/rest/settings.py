@@ -34,9 +34,13 @@ class ClientCredentials:
     """How to get tokens: the client credentials grant of OAuth 2."""
 
     client_id: str
+    """Who asks for a token. Tokens are renewed before they end."""
     client_secret: Secret
+    """What the client proves that by."""
     token_uri: str
+    """Where tokens are given; ``<uri>/oauth/token`` unless said."""
     scope: str | None = None
+    """What the tokens are to be for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +54,7 @@ class RestSettings:
     headers: Mapping[str, Secret] = field(default_factory=dict)
     """Sent with every request, the names in lower case."""
     tls: Mapping[str, Any] = field(default_factory=dict)
-    """What the pool of connections takes."""
+    """Files for https, and whether the name of the server is checked (``true``)."""
     timeout: float = TIMEOUT
     """Seconds to wait for a connection."""
     read_timeout: float | None = None
@@ -58,14 +62,17 @@ class RestSettings:
     deadline: float | None = None
     """Seconds that a call may take, with all that is tried again; None is any time."""
     retries: int = RETRIES
+    """How often a call is tried again, where that is safe."""
     cache: int = 0
     """How many answers are remembered, and asked for again only if they changed."""
     api_key: Secret | None = None
+    """Sent as ``x-api-key``."""
     token: Secret | None = None
     """A bearer token."""
     token_file: str | None = None
     """Where a bearer token is read, again when the file changes."""
     oauth2: ClientCredentials | None = None
+    """How to get tokens."""
 
     def __post_init__(self) -> None:
         """Refuse to say twice who asks."""

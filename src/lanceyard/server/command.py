@@ -1,15 +1,14 @@
-"""The command ``lanceyard serve``."""
+"""What ``lanceyard serve`` does."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import socket
 import ssl
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,45 +23,21 @@ from lanceyard.namespace import connect
 from lanceyard.server.application import Application
 from lanceyard.server.connections import Connection
 from lanceyard.server.metrics import FOLDER
-from lanceyard.server.security.keys import new_key
 from lanceyard.server.security.settings import is_this_machine
-from lanceyard.server.settings import HOST, PORT, ServerSettings, Settings
+from lanceyard.server.settings import HOST, ServerSettings, Settings
 
 KEEP_ALIVE = 60
 START_SECONDS = 60
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
-    parser.add_argument(
-        "catalog", help="the root of a catalog, the address of another server, or a .toml file"
-    )
-    parser.add_argument("--host", help=f"the address to listen at ({HOST})")
-    parser.add_argument("--port", type=int, help=f"0 takes any that is free ({PORT})")
-    parser.add_argument("--workers", type=int, help="processes that answer (1)")
-    parser.add_argument("--threads", type=int, help="operations at a time in each (32)")
-    parser.add_argument("--access-log", metavar="FILE", help="- is the standard error stream")
-    parser.add_argument("--audit-log", metavar="FILE", help="who did what to which object")
-    parser.add_argument("--read-only", action="store_true", default=None, help="change nothing")
-    parser.add_argument(
-        "--property",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a property of the catalog, as often as needed",
-    )
-    parser.add_argument(
-        "--allow-anyone",
-        action="store_true",
-        default=None,
-        help="listen at an address that others can reach, though nobody has to say who they are",
-    )
+def serve(place: str | None, server: Mapping[str, Any], catalog: Mapping[str, str]) -> int:
+    """Serve a catalog until the process is told to stop, and return the exit code.
 
-
-def serve(given: argparse.Namespace) -> int:
-    """Serve a catalog until the process is told to stop."""
+    The place is a settings file, over which wins what is given besides; or the root of a catalog or
+    the address of another server; or None, where the properties of the catalog say it all.
+    """
     try:
-        settings = _settings(given)
+        settings = Settings.load(place, server, catalog)
         _check_address(settings)
         application = build(settings)  # what is wrong is better told here than by each worker
         listening = _listen(settings.server)
@@ -80,13 +55,6 @@ def serve(given: argparse.Namespace) -> int:
     return 0
 
 
-def make_key(_: argparse.Namespace) -> int:
-    """Make a key for a client, and the digest of it for the server's settings."""
-    key, digest = new_key()
-    print(f"key    {key}\nsha256 {digest}")
-    return 0
-
-
 def build(settings: Settings) -> ASGIApp:
     """What answers, in each process."""
     namespace = connect(settings.catalog)
@@ -99,17 +67,6 @@ def build(settings: Settings) -> ASGIApp:
         allow_methods=["GET", "POST"],
         allow_headers=["*"],
         expose_headers=["etag", "retry-after", "x-request-id"],
-    )
-
-
-def _settings(given: argparse.Namespace) -> Settings:
-    names = ("host", "port", "workers", "threads", "access_log", "audit_log", "read_only")
-    server = {name: getattr(given, name) for name in (*names, "allow_anyone")}
-    split = (each.partition("=") for each in given.property)
-    return Settings.load(
-        given.catalog,
-        {name: value for name, value in server.items() if value is not None},
-        {name: value for name, _, value in split},
     )
 
 

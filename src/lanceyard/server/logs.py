@@ -138,44 +138,50 @@ class JsonLine(logging.Formatter):
 class Appending(logging.Handler):
     """Appends each line with one write, so that processes can share a file.
 
-    One that was moved away or removed is begun anew, as tools that rotate logs expect.
+    One that was moved away or removed is begun anew, as tools that rotate logs expect. So is one
+    that was closed: whoever sets logging up for a process, as uvicorn does, closes all there are.
     """
 
     def __init__(self, place: str) -> None:
         """Open a file, or ``-`` for the standard error stream. Raises `OSError`."""
         super().__init__()
         self._place = place
-        self._descriptor = self._begin()
+        self._descriptor: int | None = self._begin()
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            if self._is_gone():
+            if self._descriptor is None or self._is_gone(self._descriptor):
                 self._reopen()
+            assert self._descriptor is not None
             os.write(self._descriptor, f"{self.format(record)}\n".encode())
         except OSError:  # a full disk does not stop the server
             self.handleError(record)
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        # Its number may soon be that of another file, which is not ours to close.
+        earlier, self._descriptor = self._descriptor, None
+        if earlier is not None:
+            os.close(earlier)
         super().close()
 
     def _reopen(self) -> None:
         earlier, self._descriptor = self._descriptor, self._begin()
-        os.close(earlier)
+        if earlier is not None:
+            os.close(earlier)
 
     def _begin(self) -> int:
         if self._place == STANDARD_ERROR:
             return os.dup(2)
         return os.open(self._place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
 
-    def _is_gone(self) -> bool:
+    def _is_gone(self, descriptor: int) -> bool:
         if self._place == STANDARD_ERROR:
             return False
         try:
             there = os.stat(self._place)
         except FileNotFoundError:
             return True
-        return not os.path.samestat(there, os.fstat(self._descriptor))
+        return not os.path.samestat(there, os.fstat(descriptor))
 
 
 def _open(name: str, place: str | None) -> logging.Logger:

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lanceyard import errors
 from lanceyard.identifier import Identifier
+from lanceyard.namespace.content.failures import told
 from lanceyard.namespace.content.sql import condition
+from lanceyard.yard import html
 from lanceyard.yard.data import as_body, fit_data, read_data
+from lanceyard.yard.differences import TableDifference, compare
 from lanceyard.yard.names import write_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from lance import LanceDataset
-    from lance_namespace import TableVersion
+    from lance_namespace import GetTableStatsResponse, TableVersion
     from lance_namespace_urllib3_client.models.index_content import IndexContent
 
     from lanceyard.namespace import Namespace
@@ -117,11 +120,25 @@ class Table:
         A version is a number or the name of a tag.
         """
         wanted = None if columns is None else list(columns)
-        return self.to_lance(version).to_table(columns=wanted, filter=condition(where))
+        with told(self._identifier):
+            return self.to_lance(version).to_table(columns=wanted, filter=condition(where))
 
-    def head(self, rows: int = 10) -> pa.Table:
+    def stream(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        where: str | None = None,
+        version: int | str | None = None,
+    ) -> pa.RecordBatchReader:
+        """Read rows as `read` does, batch by batch."""
+        wanted = None if columns is None else list(columns)
+        with told(self._identifier):
+            scanner = self.to_lance(version).scanner(columns=wanted, filter=condition(where))
+            return scanner.to_reader()
+
+    def head(self, rows: int = 10, *, version: int | str | None = None) -> pa.Table:
         """Read the first rows."""
-        return self.to_lance().head(rows)  # type: ignore[no-untyped-call]
+        return self.to_lance(version).head(rows)  # type: ignore[no-untyped-call]
 
     def count(self, where: str | None = None) -> int:
         """Count rows: all of them, or those for which a SQL condition holds."""
@@ -156,6 +173,14 @@ class Table:
     def versions(self) -> list[TableVersion]:
         """The versions, the latest first."""
         return list(self._do("list_table_versions").versions)
+
+    def diff(self, before: int | str, after: int | str | None = None) -> TableDifference:
+        """What two versions differ in; the second is the latest unless another is given."""
+        return compare(self.to_lance(before), self.to_lance(after))
+
+    def stats(self) -> GetTableStatsResponse:
+        """How large the table is, in rows, bytes and fragments."""
+        return self._do("get_table_stats")  # type: ignore[no-any-return]
 
     def restore(self, version: int) -> Table:
         """Make an earlier version the latest one again."""
@@ -193,6 +218,31 @@ class Table:
     def untag(self, name: str) -> Table:
         """Forget a tag."""
         self._do("delete_table_tag", tag=name)
+        return self
+
+    def branch(self, name: str, version: int | None = None) -> Table:
+        """Let a new branch begin at a version: the latest, unless another is given."""
+        self._do("create_table_branch", name=name, from_version=version)
+        return self
+
+    def branches(self) -> dict[str, int]:
+        """The branches and the versions that they began at; the main one is not among them."""
+        found = self._do("list_table_branches").branches
+        return {name: branch.parent_version for name, branch in found.items()}
+
+    def drop_branch(self, name: str) -> Table:
+        """Delete a branch and its versions."""
+        self._do("delete_table_branch", name=name)
+        return self
+
+    def set_properties(self, properties: Mapping[str, str]) -> Table:
+        """Put properties; others stay."""
+        self._do("alter_table", set=dict(properties))
+        return self
+
+    def unset_properties(self, *names: str) -> Table:
+        """Take properties away."""
+        self._do("alter_table", unset=list(names))
         return self
 
     def add_columns(self, columns: Mapping[str, str]) -> Table:
@@ -240,6 +290,23 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table {self.name}>"
+
+    def _repr_html_(self) -> str:
+        described = self._describe(check_declared=True)
+        facts: dict[str, object] = {"location": described.location}
+        columns: list[tuple[str, str]] = []
+        if described.is_only_declared:
+            facts["state"] = "declared, without data"
+        else:
+            dataset = self.to_lance()
+            stats = self.stats()
+            facts |= {"version": dataset.version, "rows": stats.num_rows}
+            facts |= {"bytes": stats.total_bytes, "fragments": stats.fragment_stats.num_fragments}
+            facts |= {
+                "index " + each.index_name: ", ".join(each.columns) for each in self.indexes()
+            }
+            columns = [(field.name, str(field.type)) for field in dataset.schema]
+        return html.card(f"Table {self.name}", {**facts, **(described.properties or {})}, columns)
 
     def _do(self, operation: str, *body: Any, **fields: Any) -> Any:
         request = {"id": list(self._identifier), **fields}

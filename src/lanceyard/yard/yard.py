@@ -14,16 +14,18 @@ from lanceyard.catalog.history import Difference, Dropped, Moment, State
 from lanceyard.catalog.maintenance import RETENTION, MigrationReport, Progress, RepairReport
 from lanceyard.identifier import Identifier
 from lanceyard.namespace import CatalogName, Namespace, connect, properties_of
+from lanceyard.yard import html, listing
 from lanceyard.yard.data import as_body, read_data
-from lanceyard.yard.names import Name, read_name, write_name
+from lanceyard.yard.listing import Found
+from lanceyard.yard.names import Name, read_name
+from lanceyard.yard.space import Space
+from lanceyard.yard.sql import answer
 from lanceyard.yard.table import Table
 from lanceyard.yard.tags import Tags
 from lanceyard.yard.transaction import Transaction
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-PAGE = 1_000
 
 
 def open(catalog: CatalogName, **properties: str) -> Yard:  # noqa: A001
@@ -56,16 +58,38 @@ class Yard:
 
     def namespaces(self, parent: Name = "") -> list[str]:
         """The names of the namespaces directly below one."""
-        return [*self._names("list_namespaces", "namespaces", read_name(parent))]
+        return [*listing.namespaces_in(self.namespace, read_name(parent))]
 
     def tables(self, parent: Name = "") -> list[str]:
         """The names of the tables directly below a namespace."""
-        return [*self._names("list_tables", "tables", read_name(parent))]
+        return [*listing.tables_in(self.namespace, read_name(parent))]
 
     def tree(self, top: Name = "") -> str:
         """Everything below a namespace, drawn as a tree."""
-        identifier = read_name(top)
-        return "\n".join([write_name(identifier) or ".", *self._branches(identifier)])
+        return listing.draw(self.namespace, read_name(top))
+
+    def walk(self, top: Name = "") -> Iterator[Found]:
+        """All namespaces and tables below a namespace; what is in one comes right after it."""
+        return listing.walk(self.namespace, read_name(top))
+
+    def find(self, name: Name) -> Found:
+        """What a name means: a table, or a namespace; the root is one.
+
+        Raises
+        ------
+        TableNotFoundError
+            There is neither.
+        """
+        identifier = read_name(name)
+        if identifier and self._is_table(identifier):
+            return Found(identifier, True)
+        try:
+            self.namespace.namespace_exists({"id": list(identifier)})  # type: ignore[arg-type]
+        except errors.NamespaceNotFoundError:
+            raise errors.TableNotFoundError(
+                f"neither a table nor a namespace {identifier} was found"
+            ) from None
+        return Found(identifier, False)
 
     def create_namespace(
         self,
@@ -99,6 +123,33 @@ class Yard:
         self.namespace.create_table(request, as_body(read_data(data, schema)))  # type: ignore[arg-type]
         return Table(self.namespace, identifier)
 
+    def declare(
+        self,
+        name: Name,
+        *,
+        location: str | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> Table:
+        """Reserve a name and a location for a table, without data."""
+        return self._put("declare_table", name, location, properties)
+
+    def register(
+        self,
+        name: Name,
+        location: str,
+        *,
+        properties: Mapping[str, str] | None = None,
+        overwrite: bool = False,
+    ) -> Table:
+        """Give a table that lies inside the root a name; `overwrite` takes it from another."""
+        mode = "overwrite" if overwrite else "create"
+        return self._put("register_table", name, location, properties, mode=mode)
+
+    def deregister(self, name: Name) -> str:
+        """Take a table out of the catalog, keep its files, and tell where they are."""
+        request = {"id": list(read_name(name))}
+        return str(self.namespace.deregister_table(request).location)  # type: ignore[arg-type]
+
     def create_view(self, name: Name, sql: str, /, **tables: Name) -> Table:
         """Create a table that holds the answer to a query, and `Table.refresh` it later.
 
@@ -121,6 +172,20 @@ class Yard:
         identifier = read_name(name)
         self.namespace.table_exists({"id": list(identifier)})  # type: ignore[arg-type]
         return Table(self.namespace, identifier)
+
+    def space(self, name: Name = "") -> Space:
+        """A namespace that exists. Raises `NamespaceNotFoundError`."""
+        identifier = read_name(name)
+        self.namespace.namespace_exists({"id": list(identifier)})  # type: ignore[arg-type]
+        return Space(self.namespace, identifier)
+
+    def sql(self, query: str) -> pa.RecordBatchReader:
+        """The answer to a query over all tables of the catalog, as a stream; nothing is changed.
+
+        The SQL is that of DataFusion. A table is ``ns.t``, or ``"a.b.c".t`` below deeper
+        namespaces; a name with capitals or dots in it is quoted.
+        """
+        return answer(self.namespace, query)
 
     def drop(self, name: Name, *, cascade: bool = False) -> None:
         """Drop a table, or a namespace; with `cascade` all below the namespace too."""
@@ -249,22 +314,25 @@ class Yard:
     def __repr__(self) -> str:
         return f"<Yard {self.namespace.namespace_id()}>"
 
-    def _names(self, operation: str, field: str, parent: Identifier) -> Iterator[str]:
-        token = None
-        while True:
-            request = {"id": list(parent), "page_token": token, "limit": PAGE}
-            page = getattr(self.namespace, operation)(request)
-            yield from getattr(page, field)
-            token = page.page_token
-            if token is None:
-                return
+    def _repr_html_(self) -> str:
+        return html.tree(f"Yard {self.namespace.namespace_id()}", self.walk(), 0, {})
 
-    def _branches(self, top: Identifier) -> Iterator[str]:
-        children = dict.fromkeys(self.namespaces(top), True)
-        children |= dict.fromkeys(self.tables(top), False)
-        for name in sorted(children):
-            last = name == max(children)
-            yield f"{'└── ' if last else '├── '}{name}"
-            if children[name]:
-                indent = "    " if last else "│   "
-                yield from (indent + line for line in self._branches(top.child(name)))
+    def _is_table(self, identifier: Identifier) -> bool:
+        try:
+            self.namespace.table_exists({"id": list(identifier)})  # type: ignore[arg-type]
+        except (errors.TableNotFoundError, errors.NamespaceNotFoundError):
+            return False
+        return True
+
+    def _put(
+        self,
+        operation: str,
+        name: Name,
+        location: str | None,
+        properties: Mapping[str, str] | None,
+        **more: str,
+    ) -> Table:
+        identifier = read_name(name)
+        request = {"id": list(identifier), "location": location, **more}
+        getattr(self.namespace, operation)({**request, "properties": dict(properties or {})})
+        return Table(self.namespace, identifier)

@@ -1,7 +1,8 @@
 """Runs of pipelines in one process, because its JVM is warm after the first one.
 
 ``python -m tests.spark.pipelines.runs HOME`` brings the example up to date, does it once more with
-one more file, and runs the laboratory; with ``again`` each of them once more, with nothing new.
+one more file, and runs the laboratory and what the page on pipelines shows; with ``again`` the
+example and the laboratory once more, with nothing new.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import pytest
 import lanceyard
 from lanceyard.errors import InvalidInputError
 from lanceyard.spark.sql.pipelines import Pipelines
+from tests.docs.snippets import ROOT, read_snippets
 from tests.spark.pipelines.laboratory import Laboratory
 
-PIPELINE = Path(__file__).parents[3] / "examples" / "pipeline"
+PIPELINE = ROOT / "examples" / "pipeline"
+PAGE = ROOT / "docs" / "pipelines.md"
 QUESTION = "What do lighthouses warn of?"
 NEXT = "NEXT\n"
 
@@ -43,6 +46,7 @@ def main(home: str, *again: str) -> None:
         shutil.copy(f"{home}/later.jsonl", f"{data}/documents")
         work()
         laboratory.run(pipelines)
+        _run_what_the_page_shows(yard, pipelines, Path(home))
         for _ in again:
             work()
             laboratory.run(pipelines)
@@ -51,6 +55,19 @@ def main(home: str, *again: str) -> None:
 def _check_that_there_is_no_second(root: str) -> None:
     with pytest.raises(InvalidInputError, match="process of their own"):
         Pipelines({"yard": root})
+
+
+def _run_what_the_page_shows(yard: lanceyard.Yard, pipelines: Pipelines, home: Path) -> None:
+    """The files of the page on pipelines, in a namespace of their own."""
+    folder = home / "page"
+    text = PAGE.read_text().replace("database: library", "database: page")
+    for snippet in read_snippets(text.replace('"./', f'"{folder}/')):
+        if snippet.title is not None:
+            snippet.write(folder)
+    yard.create_namespace("page")
+    with (home / "log").open("ab") as log:
+        assert pipelines.run("run", "--spec", f"{folder}/spark-pipeline.yml", output=log) == 0
+    assert yard.table("page.totals").read()["documents"].to_pylist() == [1]
 
 
 def _example() -> Any:

@@ -27,10 +27,10 @@ class ViewQuery:
 
         self.sql = sql
         self._tables = tables
-        self._context = _context()  # which Lance's tables need for as long as they are read
+        self._context = new_context()  # which Lance's tables need for as long as they are read
         for name, dataset in tables.items():
             self._context.register_table(_quoted(name), FFILanceTableProvider(dataset))
-        self._frame = _plan(self._context, sql)
+        self._frame = plan(self._context, sql)
 
     @property
     def schema(self) -> pa.Schema:
@@ -64,9 +64,9 @@ class ViewQuery:
 
         def answers() -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                context = _context()
+                context = new_context()
                 context.register_record_batches(_quoted(name), [[batch]])
-                yield from self._answer(_plan(context, self.sql), schema)
+                yield from self._answer(plan(context, self.sql), schema)
 
         return pa.RecordBatchReader.from_batches(schema, answers())
 
@@ -83,35 +83,39 @@ def _steps(plan: Any) -> Iterator[Any]:
         yield from _steps(step)
 
 
-def _plan(context: Any, sql: str) -> Any:
+def plan(context: Any, sql: str) -> Any:
+    """Plan what only reads. Raises `InvalidInputError` and `TableColumnNotFoundError`."""
     from datafusion import SQLOptions
 
     queries_only = (
         SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
     )
-    with _told():
+    with told_of_query():
         return context.sql_with_options(sql, queries_only)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def told_of_query() -> Iterator[None]:
     """DataFusion raises `ValueError` or a bare `Exception`; both speak of the query."""
     try:
         yield
+    except errors.LanceNamespaceError:
+        raise
     except Exception as cause:
         missing = "No field named" in str(cause)
         kind = errors.TableColumnNotFoundError if missing else errors.InvalidInputError
-        raise kind(f"the query of the view cannot be carried out: {cause}") from cause
+        raise kind(f"the query cannot be carried out: {cause}") from cause
 
 
-def _context() -> Any:
+def new_context(config: Any = None) -> Any:
+    """A session of DataFusion that knows no tables yet. Raises `UnsupportedOperationError`."""
     try:
         from datafusion import SessionContext
     except ImportError as cause:
         raise errors.UnsupportedOperationError(
-            "views need DataFusion: pip install 'lanceyard[views]'"
+            "queries in SQL need DataFusion: pip install 'lanceyard[views]'"
         ) from cause
-    return SessionContext()
+    return SessionContext(config)
 
 
 def _quoted(name: str) -> str:

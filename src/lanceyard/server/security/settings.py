@@ -93,7 +93,9 @@ class _Settings(BaseModel):
 
 class _Machine(_Settings):
     sha256: Digest = Field(repr=False)
+    """The digest of the key or secret."""
     groups: tuple[Name, ...] = ()
+    """The groups that the principal is in."""
 
 
 class ApiKey(_Machine):
@@ -122,6 +124,7 @@ class Issuer(_Settings):
     name_claim: str = "sub"
     """What names the principal. It should be one that users cannot choose."""
     groups_claim: str = "groups"
+    """What names the groups of the principal."""
     ca_file: FilePath | None = None
     """Certificates to check its own by, instead of those of the system."""
 
@@ -132,6 +135,7 @@ class Grant(_Settings):
     to: Annotated[str, AfterValidator(_read_receiver)]
     """The name of a principal, ``group:`` and a group, or ``*`` for every principal."""
     role: Annotated[Role, BeforeValidator(read_role)]
+    """``reader``, ``writer`` or ``owner``."""
     on: Annotated[tuple[str, ...], AfterValidator(Identifier), BeforeValidator(_read_object)] = ()
     """A namespace or a table, as a list or joined by ``$``; the root if it is empty."""
 
@@ -148,13 +152,17 @@ class SecuritySettings(_Settings):
     """
 
     keys: tuple[ApiKey, ...] = ()
+    """API keys that are accepted."""
     issuers: tuple[Issuer, ...] = ()
+    """OpenID providers whose tokens are accepted."""
     clients: tuple[OAuthClient, ...] = ()
+    """Clients that get their tokens here."""
     token_key: FilePath | None = None
     """An Ed25519 key (PEM) that signs the tokens of clients; without one, each start makes one."""
     token_lifetime: Annotated[int, Field(ge=1, le=LONGEST_LIFETIME)] = LIFETIME
     """For how many seconds a token of a client is good."""
     grants: tuple[Grant, ...] = ()
+    """Who has which role on what; without any, whoever is known may do everything."""
     _signing_key: bytes | None = PrivateAttr(None)
 
     @property

@@ -59,7 +59,7 @@ class VendingSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     kind: Kind | None = None
-    """Where nothing is said: `NONE` if there are roles, or else `STATIC`."""
+    """Where nothing is said: ``none`` if there are roles, or else ``static``."""
     share_keys: bool = False
     """Whether readers may have the keys of the catalog, which can write."""
     role_arn: Annotated[str, Field(pattern=r"^arn:[a-z0-9-]+:iam::\S+$", min_length=20)] | None = (
@@ -67,6 +67,7 @@ class VendingSettings(BaseModel):
     )
     """The role to assume. It may do whatever clients may do, on all tables."""
     region: str | None = None
+    """The region of STS."""
     endpoint: Annotated[str, AfterValidator(_read_endpoint)] | None = None
     """Where STS is, if it is not that of AWS in the region."""
     session_name: Annotated[str, Field(pattern=r"^[\w+=,.@-]{2,64}$")] = "lanceyard"
@@ -76,6 +77,7 @@ class VendingSettings(BaseModel):
     access_key_id: str | None = None
     """Of the server; without one botocore looks for what it usually finds."""
     secret_access_key: SecretStr | None = None
+    """Of the server, too."""
     hook: Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$")] | None = None
     """``package.module:function``."""
     timeout: Annotated[float, Field(gt=0, le=60)] = 10.0

@@ -245,6 +245,18 @@ def migrate(
     return Report(plan, done, failures, dry_run, time.monotonic() - started)
 
 
+def read_option(text: str) -> bool | float | str:
+    """An option as SQL and shells have it: a text, which may mean a number or a flag."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def _one(table: str, catalog: CatalogName | None) -> Scope:
     """A scope of exactly one table."""
     scope = Scope.read(table, catalog)

@@ -8,27 +8,13 @@ from typing import Any
 
 from lanceyard import errors
 from lanceyard.spark.maintenance import operations
-from lanceyard.spark.maintenance.reports import Report
+from lanceyard.spark.maintenance.operations import read_option
+from lanceyard.spark.maintenance.reports import Row, rows_of
 from lanceyard.spark.sql.procedures import TABLE, Call, Parameter, Procedure, register
 
 RESULT = "table string, outcome string, tasks int, fragments bigint, bytes bigint, version bigint"
 """The columns of every result, as Spark SQL writes them: a row for each table."""
 AGE, OPTIONS = "older_than_hours", "options"
-
-Row = tuple[str, str, int, int, int, int | None]
-
-
-def rows_of(report: Report) -> Iterator[Row]:
-    """A report as the rows of a result."""
-    planned = {each.table: each for each in report.plan.tables}
-    told = {each.table: (str(each.what), each.version) for each in report.tables}
-    if report.dry_run:
-        told = {name: (f"would {each.what}", None) for name, each in planned.items()}
-    told |= {name: (f"failed: {why}", None) for name, why in report.failures}
-    for name, (outcome, version) in sorted(told.items()):
-        plan = planned.get(name)
-        sizes = (plan.tasks, plan.fragments, plan.size) if plan else (0, 0, 0)
-        yield name, outcome, *sizes, version
 
 
 def _register(name: str, description: str, *parameters: Parameter) -> None:
@@ -51,19 +37,7 @@ def _keywords(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
     if AGE in found:
         found["older_than"] = timedelta(hours=found.pop(AGE))
     options: Mapping[str, str | None] = found.pop(OPTIONS, {})
-    return found, {name: _read(text) for name, text in options.items() if text is not None}
-
-
-def _read(text: str) -> bool | float | str:
-    """An option as SQL maps it: a text, which may mean a number or a flag."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return found, {name: read_option(text) for name, text in options.items() if text is not None}
 
 
 def _optional(name: str, kind: str, description: str) -> Parameter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
@@ -102,6 +102,23 @@ class Report:
 
     def _failed(self) -> list[str]:
         return [f"failed: {table}: {why}" for table, why in self.failures]
+
+
+Row = tuple[str, str, int, int, int, int | None]
+"""A table, its outcome, tasks, fragments, bytes and version."""
+
+
+def rows_of(report: Report) -> Iterator[Row]:
+    """A report as the rows of a result."""
+    planned = {each.table: each for each in report.plan.tables}
+    told = {each.table: (str(each.what), each.version) for each in report.tables}
+    if report.dry_run:
+        told = {name: (f"would {each.what}", None) for name, each in planned.items()}
+    told |= {name: (f"failed: {why}", None) for name, why in report.failures}
+    for name, (outcome, version) in sorted(told.items()):
+        plan = planned.get(name)
+        sizes = (plan.tasks, plan.fragments, plan.size) if plan else (0, 0, 0)
+        yield name, outcome, *sizes, version
 
 
 def readable(size: int) -> str:

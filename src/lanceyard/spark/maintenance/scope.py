@@ -48,7 +48,7 @@ class Scope:
         properties = properties_of(catalog)
         yard = open_yard(properties)
         top = read_name(name or "")
-        if top and _is_table(yard, top):
+        if yard.find(top).is_table:
             one = TableReference(table=tuple(top), catalog=properties)
             return cls((one,), is_one=True, yard=yard)
         found = [
@@ -58,18 +58,6 @@ class Scope:
         return cls(tuple(found), is_one=False, yard=yard)
 
 
-def _is_table(yard: Yard, name: Identifier) -> bool:
-    try:
-        yard.table(name)
-    except errors.TableNotFoundError:
-        yard.namespaces(name)  # which says if there is no such namespace either
-        return False
-    return True
-
-
 def tables_below(yard: Yard, top: Identifier = _ROOT) -> Iterator[Identifier]:
     """All tables in a namespace, and in those below it."""
-    for table in yard.tables(top):
-        yield top.child(table)
-    for namespace in yard.namespaces(top):
-        yield from tables_below(yard, top.child(namespace))
+    return (found.identifier for found in yard.walk(top) if found.is_table)

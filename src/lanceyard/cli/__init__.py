@@ -1,0 +1,1 @@
+"""The command line: a thin layer over the yard. Nothing heavy is imported until it is needed."""

@@ -1,0 +1,55 @@
+"""A sample catalog: `demo`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+
+from lanceyard.cli import progress
+from lanceyard.cli.command import Effect, catalog_command
+from lanceyard.cli.exits import Exit
+from lanceyard.cli.failures import RefusalError, command_line
+from lanceyard.cli.session import Session
+
+
+@catalog_command("demo", effect=Effect.CHANGES)
+def demo_command(session: Session) -> None:
+    """Make a sample catalog in a new folder.
+
+    It has rows, vectors, pictures, versions, tags and indexes.
+    """
+    import lanceyard
+
+    root = session.address.root
+    if root is None:
+        raise RefusalError("a sample is made in a local folder: give a path", Exit.USAGE)
+    target = Path(root)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        step = command_line("ls", "-R", *session.address.words)
+        raise RefusalError(f"{root} exists and is not empty", Exit.TAKEN, step)
+    if not session.goes_ahead("demo", root, namespaces=3, tables=8):
+        return
+    from lanceyard.cli import sample
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        properties = {**session.address.properties, "root": part}
+        properties.pop("path", None)
+        with lanceyard.open(properties) as yard, progress.shown("demo") as tell:
+            sample.fill(yard, tell)
+        os.chmod(part, 0o777 & ~_umask())
+        os.rename(part, target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    session.done("demo", root, namespaces=3, tables=8, undo=shlex.join(["rm", "-r", root]))
+    session.output.line(f"next: {command_line('ls', '-R', *session.address.words)}")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

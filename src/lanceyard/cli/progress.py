@@ -1,0 +1,52 @@
+"""Progress of long work, on the standard error stream, if that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Tell = Callable[[str, int, int | None], None]
+"""What is told of progress: a phase, how much is done, and of how much, if that is known."""
+
+
+@contextmanager
+def shown(what: str) -> Iterator[Tell]:
+    """Show a bar while the block runs; nothing where nobody sees it."""
+    if not sys.stderr.isatty():
+        yield lambda _phase, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=False) as bar:
+        task = bar.add_task(what, total=None)
+
+        def tell(phase: str, done: int, total: int | None) -> None:
+            bar.update(task, description=phase, completed=done, total=total)
+
+        yield tell
+
+
+class Counted:
+    """A stream whose rows are counted as they go by."""
+
+    def __init__(self, stream: pa.RecordBatchReader, tell: Tell, what: str) -> None:
+        """Read a stream through `reader`."""
+        import pyarrow as pa
+
+        self.count = 0
+        self._tell, self._what = tell, what
+        self.reader = pa.RecordBatchReader.from_batches(stream.schema, self._batches(stream))
+
+    def _batches(self, stream: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        for batch in stream:
+            yield batch
+            self.count += batch.num_rows
+            self._tell(self._what, self.count, None)

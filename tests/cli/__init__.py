@@ -1,0 +1,1 @@
+"""The command line: every command, its habits, and what a terminal shows."""
