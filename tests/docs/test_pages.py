@@ -15,12 +15,14 @@ SPARK = frozenset(
     {"pipelines", "spark", "spark-maintenance", "spark-search", "sql", "sql-reference"}
 )
 """Pages that `tests/spark` follows, with the session that its tests share."""
+ELSEWHERE = SPARK | {"hive"}
+"""Those, and what `tests/hive` follows, on its metastore."""
 PAGES = pages()
 LINK = re.compile(r"\]\((?!https?:|#)([^)\s]+)\)")
 
 
 def is_followed(page: Path) -> bool:
-    return page.stem not in SPARK and any(each.language in RUN for each in read_page(page))
+    return page.stem not in ELSEWHERE and any(each.language in RUN for each in read_page(page))
 
 
 @pytest.mark.parametrize("page", [*filter(is_followed, PAGES)], ids=lambda page: page.stem)
