@@ -37,10 +37,11 @@ types: $(READY)
 	$(BIN)/mypy
 
 unit: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --ignore tests/spark
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --ignore tests/spark \
+		--ignore tests/hive/test_spark.py
 
 spark: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark tests/hive/test_spark.py
 
 docs: $(READY) ## Build the documentation as a site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

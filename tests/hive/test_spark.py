@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import lance
 import pytest
 
 import lanceyard
@@ -45,23 +46,22 @@ def yard(properties: dict[str, str]) -> Iterator[lanceyard.Yard]:
         yield opened
 
 
+@pytest.mark.parametrize("has_root", [True, False], ids=["with a root", "without"])
 def test_spark_sees_databases_and_tables_and_leaves_lance_data_alone(
-    spark: SparkProcess, yard: lanceyard.Yard, properties: dict[str, str]
+    spark: SparkProcess, properties: dict[str, str], has_root: bool
 ) -> None:
-    yard.create_namespace("shop", {"comment": "wares"})
-    yard.create_table("shop.orders", {"id": [1, 2, 3]})
-    location = yard.table("shop.orders").location
-    assert ["shop"] in spark("SHOW DATABASES")
-    assert ["Comment", "wares"] in spark("DESCRIBE DATABASE shop")
-    assert [row[1] for row in spark("SHOW TABLES IN shop")] == ["orders"]
-    assert ["Type", "EXTERNAL", ""] in spark("DESCRIBE EXTENDED shop.orders")
-    spark("DROP DATABASE shop CASCADE")
-    assert "shop" not in yard.namespaces()
-    yard.create_namespace("again")
-    namespace = lanceyard.connect(properties)
-    namespace.register_table({"id": ["again", "orders"], "location": location})
-    namespace.close()
-    assert yard.table("again.orders").count() == 3
+    name = "shop" if has_root else "stall"
+    opened = {k: v for k, v in properties.items() if has_root or k != "root"}
+    with lanceyard.open(opened) as yard:
+        yard.create_namespace(name, {"comment": "wares"})
+        location = yard.create_table(f"{name}.orders", {"id": [1, 2, 3]}).location
+        assert [name] in spark("SHOW DATABASES")
+        assert ["Comment", "wares"] in spark(f"DESCRIBE DATABASE {name}")
+        assert [row[1] for row in spark(f"SHOW TABLES IN {name}")] == ["orders"]
+        assert ["Type", "EXTERNAL", ""] in spark(f"DESCRIBE EXTENDED {name}.orders")
+        spark(f"DROP DATABASE {name} CASCADE")
+        assert name not in yard.namespaces()
+    assert lance.dataset(location).count_rows() == 3
 
 
 def test_a_table_that_spark_renames_is_found_where_it_was(

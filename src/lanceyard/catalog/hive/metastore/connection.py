@@ -17,7 +17,7 @@ from lanceyard.catalog.hive.metastore.transport import SocketTransport
 
 LONGEST_REST = 60.0
 """Seconds after which a connection is not used again: what lies between may have forgotten it."""
-BROKEN = (OSError, EOFError, TTransportException, TProtocolException)
+BROKEN = (OSError, EOFError, UnicodeDecodeError, TTransportException, TProtocolException)
 
 
 class BrokenConnectionError(Exception):
