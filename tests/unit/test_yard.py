@@ -268,7 +268,7 @@ def test_a_misspelt_property_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_an_unknown_implementation_is_refused_with_those_there_are() -> None:
-    with pytest.raises(errors.InvalidInputError, match="valid are dir, memory"):
+    with pytest.raises(errors.InvalidInputError, match="valid are dir, hive, memory, rest"):
         lanceyard.open({"impl": "nonsense"})
 
 
