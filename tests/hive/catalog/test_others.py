@@ -18,6 +18,8 @@ from lanceyard.catalog.hive.metastore.records import (
     HiveDatabase,
     HiveTable,
 )
+from lanceyard.catalog.hive.tables import LanceTable
+from lanceyard.identifier import Identifier
 from tests.conformance.kit import refused, write_lance
 
 from .tables import create, location, names, rows
@@ -251,6 +253,34 @@ def test_hive_has_no_tables_outside_databases(ns: Any, home: list[str]) -> None:
         ns.describe_table({"id": [*home[:-1], "t"]})
 
 
-def test_the_default_database_cannot_be_dropped(ns: Any, home: list[str]) -> None:
+@pytest.mark.parametrize("behavior", ["restrict", "cascade"])
+def test_the_default_database_and_what_is_in_it_cannot_be_dropped(
+    ns: Any, home: list[str], behavior: str
+) -> None:
+    default = [*home[:-1], "default"]
+    place = create(ns, [*default, home[-1]], 1)
     with refused(ErrorCode.INVALID_INPUT):
-        ns.drop_namespace({"id": [*home[:-1], "default"]})
+        ns.drop_namespace({"id": default, "behavior": behavior})
+    with refused(ErrorCode.INVALID_INPUT):
+        ns.create_namespace({"id": default, "mode": "overwrite"})
+    assert place.exists()
+    ns.drop_table({"id": [*default, home[-1]]})
+
+
+def test_a_directory_that_holds_more_than_a_lance_table_is_spared(
+    ns: Any, metastore: Metastore, where: DatabaseName, home: list[str], tmp_path: Path
+) -> None:
+    """Others say where their tables lie: perhaps around everything that somebody has."""
+    write_lance(tmp_path / "theirs", 1)
+    (tmp_path / "theirs" / "thesis.txt").write_text("years of work")
+    put(metastore, where, tmp_path / "theirs", {"table_type": "lance", "EXTERNAL": "TRUE"})
+    ns.drop_table({"id": [*home, "t"]})
+    assert (names(ns, home), (tmp_path / "theirs" / "thesis.txt").exists()) == ([], True)
+
+
+@pytest.mark.parametrize("place", [None, "", "file:/", "file:///", "s3://bucket", "s3a://bucket/"])
+def test_a_table_all_over_a_disk_or_bucket_is_neither_read_nor_written(place: str | None) -> None:
+    """Hive 4 does not let anybody create such; older ones do."""
+    record = HiveTable(DatabaseName("d"), "t", place, {"table_type": "lance", "EXTERNAL": "TRUE"})
+    with refused(ErrorCode.INVALID_TABLE_STATE):
+        LanceTable.of(Identifier(("d", "t")), record)

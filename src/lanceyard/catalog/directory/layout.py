@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 from collections.abc import Iterator
 from functools import lru_cache
@@ -22,6 +23,20 @@ DEREGISTERED = ".lance-deregistered"
 DROPPING = ".lance-dropping"
 DROP_MARKERS = (DROPPING, DEREGISTERED)
 """In the order in which a drop deletes them, after everything else."""
+MARKERS = frozenset({RESERVED, *DROP_MARKERS})
+TABLE_NAMES = MARKERS | {
+    "data",
+    "_deletions",
+    "_indices",
+    "_refs",
+    "_transactions",
+    VERSIONS,
+    "tree",
+    "_lanceyard",
+}
+"""All that lies in a table directory. One with anything else in it is somebody else's."""
+HASHED = re.compile(r"^[0-9a-f]{8}_(?P<object_id>.+)$", re.DOTALL)
+"""The directories that we name."""
 SUFFIX = ".lance"
 LONGEST_DIRECTORY = 255
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from lanceyard import errors
 from lanceyard.catalog.base import (
@@ -25,7 +25,8 @@ from lanceyard.catalog.hive.metastore.client import Metastore
 from lanceyard.catalog.hive.metastore.records import HiveDatabase
 from lanceyard.catalog.hive.names import TABLE_KEY, check_names, check_properties
 from lanceyard.catalog.hive.places import Places
-from lanceyard.catalog.hive.rows import Leaving, Rows
+from lanceyard.catalog.hive.removal import Removal
+from lanceyard.catalog.hive.rows import Rows
 from lanceyard.catalog.hive.settings import HiveSettings
 from lanceyard.catalog.hive.swaps import ATTEMPTS, ConflictError, Swaps, too_busy
 from lanceyard.catalog.hive.tables import RESERVED, LanceTable
@@ -58,6 +59,7 @@ class MetastoreCatalog(Catalog):
         self.databases = Databases(metastore, self.places.folder, self.places.catalog_folder)
         self._swaps = Swaps(metastore)
         self.rows = Rows(metastore, self.databases, self._swaps)
+        self.removal = Removal(self.databases, self.rows, self.places)
         self.versions = ManagedVersions(self._look_up, self._swaps, self.places)
         self.storage_options = settings.storage
         weakref.finalize(self, metastore.close)
@@ -83,50 +85,7 @@ class MetastoreCatalog(Catalog):
 
     def drop_namespace(self, identifier: Identifier, *, cascade: bool) -> Mapping[str, str]:
         check_names(identifier)
-        properties = self.databases.describe(identifier)
-        if is_protected(properties):
-            raise errors.protected(identifier)
-        if cascade:
-            self._empty(identifier)
-        if self.databases.name(identifier) is None:
-            self.databases.drop(identifier)
-            return properties
-        database = self.databases.find(identifier)
-        self._finish_drops(identifier)
-        self.databases.drop(identifier)
-        self.places.delete_folders(database)
-        return properties
-
-    def _empty(self, identifier: Identifier) -> None:
-        """Drop all below a namespace, table by table; what is not a Lance table is in the way."""
-        if self.databases.name(identifier) is None:
-            for name in self.databases.names(identifier):
-                self.drop_namespace(identifier.child(name), cascade=True)
-            return
-        others = self.rows.others(identifier)
-        if others:
-            raise errors.NamespaceNotEmptyError(
-                f"namespace {identifier} has tables that are not Lance tables, such as "
-                f"{min(others)!r}: drop those with Hive first"
-            )
-        tables = self.rows.tables(identifier)
-        for table in tables:
-            if is_protected(table.properties):
-                raise errors.protected(identifier.child(table.record.name))
-        for table in tables:
-            with contextlib.suppress(errors.TableNotFoundError):
-                self.drop_table(identifier.child(table.record.name))
-
-    def _finish_drops(self, parent: Identifier) -> None:
-        """Finish what was about to go when something stopped it: it would be in the way."""
-        for table, reason in self.rows.leaving(parent):
-            self.finish(table, reason)
-
-    def finish(self, leaving: LanceTable, reason: Leaving) -> None:
-        """Delete the data of a table that was taken out, unless it is to stay; then its row."""
-        if reason is Leaving.DROPPED:
-            self.places.delete(leaving.location)
-        self.rows.forget(leaving)
+        return self.removal.namespace(identifier, cascade=cascade)
 
     def alter_namespace(
         self, identifier: Identifier, put: Mapping[str, str], unset: Collection[str]
@@ -222,24 +181,17 @@ class MetastoreCatalog(Catalog):
             raise errors.InvalidInputError(f"nothing lies at location {location!r}")
         self._refuse_overlap(database, chosen, seen)
         table = self._new(database, identifier.name, chosen, properties)
-        if seen is not None and seen.location != table.location:
-            self.places.hide(seen.location)
-        entry, _ = self._put(identifier, table, replace=replace)
+        moves = seen is not None and seen.location != table.location
+        with self.places.hidden(seen.location) if seen and moves else contextlib.nullcontext():
+            entry, _ = self._put(identifier, table, replace=replace)
         self.places.show(chosen)
         return entry
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
-        def hide(seen: LanceTable) -> None:
-            self.places.hide(seen.location)
-
-        return self._remove(identifier, Leaving.DEREGISTERED, hide).entry
+        return self.removal.deregister(identifier).entry
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
-        def refuse(seen: LanceTable) -> None:
-            if is_protected(seen.properties):
-                raise errors.protected(identifier)
-
-        return self._remove(identifier, Leaving.DROPPED, refuse).entry
+        return self.removal.drop(identifier).entry
 
     def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
         seen = self.rows.require(identifier)
@@ -249,7 +201,7 @@ class MetastoreCatalog(Catalog):
             try:
                 return self._swaps.swap(seen, seen.renamed(where, target.name)).entry
             except ConflictError:
-                seen = self._again(identifier, seen)
+                seen = self.rows.again(identifier, seen)
             except failures.InvalidOperationError as cause:
                 self._refuse_existing(target, self.rows.find(target), replace=False)
                 raise errors.InvalidInputError(
@@ -403,31 +355,6 @@ class MetastoreCatalog(Catalog):
         if found is None or found.location != location:
             raise errors.ConcurrentModificationError(
                 f"table {identifier} was dropped or renamed while it was created"
-            )
-        return found
-
-    def _remove(
-        self, identifier: Identifier, reason: Leaving, prepare: Callable[[LanceTable], None]
-    ) -> LanceTable:
-        """Take a table out, once it is prepared for that; and finish what belongs to it."""
-        seen = self.rows.require(identifier)
-        for _ in range(ATTEMPTS):
-            prepare(seen)
-            try:
-                leaving = self.rows.take_out(seen, reason)
-            except ConflictError:
-                seen = self._again(identifier, seen)
-                continue
-            self.finish(leaving, reason)
-            return seen
-        raise too_busy(identifier)
-
-    def _again(self, identifier: Identifier, seen: LanceTable) -> LanceTable:
-        """A table as it is by now, if it is still the one that was seen."""
-        found = self.rows.require(identifier)
-        if found.location != seen.location:
-            raise errors.ConcurrentModificationError(
-                f"table {identifier} was replaced by another one meanwhile; try again"
             )
         return found
 

@@ -131,14 +131,24 @@ class Databases:
             raise errors.namespace_not_found(identifier) from cause
         return properties(changed)
 
+    def inside(self, identifier: Identifier) -> list[Identifier]:
+        """The databases of a catalog; of a database, that one."""
+        if len(identifier) == self.depth:
+            return [identifier]
+        return [identifier.child(name) for name in self.names(identifier)]
+
+    def require_droppable(self, identifier: Identifier) -> None:
+        """Refuse what no metastore lets go. Raises `InvalidInputError`."""
+        name = self.name(identifier)
+        if name is not None and name.name == DEFAULT:
+            raise errors.InvalidInputError(f"Hive does not let {identifier} be dropped")
+
     def drop(self, identifier: Identifier) -> None:
         """Drop a database or a catalog that has nothing in it.
 
         Raises `NamespaceNotFoundError`, `NamespaceNotEmptyError`.
         """
         name = self.name(identifier)
-        if name is not None and name.name == DEFAULT:
-            raise errors.InvalidInputError(f"Hive does not let {identifier} be dropped")
         asked = 0
 
         def drop() -> None:

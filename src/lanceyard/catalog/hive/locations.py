@@ -10,6 +10,7 @@ from lanceyard.settings import DirectorySettings, Durability
 from lanceyard.storage import Store, open_store
 
 LOCAL = re.compile(r"file:/+")
+IN_SOMETHING = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/]+|)(?:/[^/]+)+")
 HADOOP = re.compile(r"s3[an]://", re.IGNORECASE)
 """What Hadoop calls S3."""
 
@@ -23,6 +24,11 @@ def opened_as(location: str) -> str:
     if LOCAL.match(location):
         return "/" + LOCAL.sub("", location)
     return HADOOP.sub("s3://", location)
+
+
+def lies_in_something(location: str) -> bool:
+    """Whether a location is a directory of its own, and not all of a disk or bucket."""
+    return IN_SOMETHING.fullmatch(location) is not None
 
 
 class Place:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import re
 import secrets
 from collections.abc import Iterator
 
 from lanceyard import errors
 from lanceyard.catalog.directory import layout
 from lanceyard.catalog.hive.databases import DEFAULT
-from lanceyard.catalog.hive.locations import Place, opened_as
+from lanceyard.catalog.hive.locations import Place, lies_in_something, opened_as
 from lanceyard.catalog.hive.metastore.records import DatabaseName, HiveDatabase
 from lanceyard.catalog.hive.settings import HiveSettings
 from lanceyard.catalog.version_files import VersionFiles
@@ -29,9 +28,6 @@ MAIN_CATALOG = "hive"
 """The catalog that every Hive 3 has, for those who know of no catalogs."""
 TABLES = ".tables"
 """What the names of folders end with in which tables lie."""
-PARENT = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/+)?[^/]*/[^/]+")
-"""A location that lies in something."""
-MARKERS = frozenset({layout.RESERVED, *layout.DROP_MARKERS})
 
 
 class Places:
@@ -62,7 +58,7 @@ class Places:
         own = (database.location or "").rstrip("/")
         if database.where.name == DEFAULT:
             return f"{own}/{DEFAULT}{TABLES}"  # it cannot be dropped, and others lie in it
-        if not PARENT.match(own):
+        if not lies_in_something(opened_as(own)):
             raise errors.InvalidInputError(
                 f"database {database.where} has the location {own!r}, beside which no tables can "
                 "lie: connect with a 'root'"
@@ -100,7 +96,7 @@ class Places:
         """Whether nothing lies at a location, but for markers."""
         place = self.at(location)
         return all(
-            entry.name in MARKERS
+            entry.name in layout.MARKERS
             or (entry.is_directory and not place.store.has_file(f"{place.path}/{entry.name}"))
             for entry in place.store.entries(place.path)
         )
@@ -121,6 +117,18 @@ class Places:
                 self.delete_if_empty(location)
             raise
 
+    @contextlib.contextmanager
+    def hidden(self, location: str) -> Iterator[None]:
+        """Mark what lies at a location as kept on purpose, for a row that is about to go."""
+        self.hide(location)
+        try:
+            yield
+        except (errors.TableNotFoundError, errors.UnknownOutcomeError):
+            raise  # another one was faster, and the mark is its own too; or it may be needed
+        except errors.LanceNamespaceError:
+            self.show(location)
+            raise
+
     def hide(self, location: str) -> None:
         """Mark what lies at a location as kept on purpose, though no table refers to it."""
         place = self.at(location)
@@ -136,11 +144,17 @@ class Places:
     def delete(self, location: str) -> None:
         """Delete what lies at a location to which no table refers any more.
 
-        The drop has succeeded even where this fails (document 003).
+        The drop has succeeded even where this fails (document 003). A directory that we have not
+        named is spared if there is more in it than a Lance table: others say where theirs lie.
         """
         place = self.at(location)
+        is_ours = layout.HASHED.match(place.path) is not None
         try:
-            place.store.delete_tree(place.path)
+            names = [] if is_ours else place.store.names(place.path)
+            if all(name in layout.TABLE_NAMES for name in names):
+                place.store.delete_tree(place.path)
+            else:
+                LOGGER.warning("%r holds more than a Lance table, and is left as it is", location)
         except (OSError, errors.InternalError) as failure:
             LOGGER.warning("%r could not be deleted and is left to repair: %s", location, failure)
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from lanceyard import errors
 from lanceyard.catalog.directory import layout
-from lanceyard.catalog.directory.repair.directories import DROP_MARKERS, HASHED, TABLE_NAMES
 from lanceyard.catalog.directory.repair.settlement import FAILURES, Settlement
 from lanceyard.catalog.directory.repair.site import BusyError, Case
 from lanceyard.catalog.directory.repair.trash import Trash
@@ -115,7 +114,7 @@ class Repair:
             dropped = reason is Leaving.DROPPED
             kind = Kind.HALF_DROPPED_TABLE if dropped else Kind.HALF_DEREGISTERED_TABLE
             finding = Finding(kind, table.location, "", None, since)
-            yield Case(finding, partial(self._catalog.finish, table, reason))
+            yield Case(finding, partial(self._catalog.removal.finish, table, reason))
 
     def _forget(self, identifier: Identifier, table: LanceTable) -> None:
         """Take a table out whose directory does not exist, if it is still so."""
@@ -138,9 +137,9 @@ class Repair:
             if store.location(path) in locations:
                 continue
             names = {entry.name for entry in store.entries(path)}
-            is_kept = layout.DEREGISTERED in names and not names <= DROP_MARKERS
+            is_kept = layout.DEREGISTERED in names and not names <= {*layout.DROP_MARKERS}
             changed = store.changed(path)
-            if is_kept or not names <= TABLE_NAMES or not self._is_old(changed):
+            if is_kept or not names <= layout.TABLE_NAMES or not self._is_old(changed):
                 continue
             since = datetime.fromtimestamp(changed or 0.0, UTC)
             finding = Finding(Kind.ORPHAN_DIRECTORY, path, since=since)
@@ -182,5 +181,5 @@ def _directories(ground: Ground) -> Iterator[str]:
     """The directories that are named as we name those of tables."""
     for folder in ground.folders:
         for entry in ground.store.entries(folder):
-            if entry.is_directory and HASHED.match(entry.name):
+            if entry.is_directory and layout.HASHED.match(entry.name):
                 yield f"{folder}/{entry.name}" if folder else entry.name

@@ -71,6 +71,18 @@ class Rows:
             raise errors.table_not_found(identifier)
         return found
 
+    def again(self, identifier: Identifier, seen: LanceTable) -> LanceTable:
+        """A table as it is by now, if it is still the one that was seen.
+
+        Raises `ConcurrentModificationError` if it is another one.
+        """
+        found = self.require(identifier)
+        if found.location != seen.location:
+            raise errors.ConcurrentModificationError(
+                f"table {identifier} was replaced by another one meanwhile; try again"
+            )
+        return found
+
     def database(self, identifier: Identifier) -> DatabaseName:
         """The database that a table is to be in.
 

@@ -20,7 +20,7 @@ from enum import Enum
 from typing import Self
 
 from lanceyard.catalog.base import TableEntry
-from lanceyard.catalog.hive.locations import opened_as
+from lanceyard.catalog.hive.locations import lies_in_something, opened_as
 from lanceyard.catalog.hive.metastore.records import (
     EXTERNAL_TABLE,
     Column,
@@ -31,7 +31,7 @@ from lanceyard.catalog.hive.metastore.records import (
 from lanceyard.catalog.hive.names import check_value, is_reserved
 from lanceyard.catalog.version_files import number_of
 from lanceyard.catalog.versions import TableVersion
-from lanceyard.errors import InvalidInputError
+from lanceyard.errors import InvalidInputError, InvalidTableStateError
 from lanceyard.identifier import Identifier
 
 TYPE = "table_type"
@@ -115,14 +115,21 @@ class LanceTable:
     def of(cls, identifier: Identifier, record: HiveTable) -> Self:
         """The Lance table that a table of the metastore is.
 
-        Raises `InvalidInputError` for any other.
+        Raises `InvalidInputError` for any other, and `InvalidTableStateError` for one whose
+        location is none that a table could have.
         """
         if not is_lance(record):
             raise InvalidInputError(
                 f"table {identifier} of the metastore is not a Lance table: its parameter "
                 f"{TYPE!r} is {record.parameters.get(TYPE)!r}"
             )
-        return cls(record)
+        found = cls(record)
+        if not lies_in_something(found.location):
+            raise InvalidTableStateError(
+                f"table {identifier} has the location {record.location!r}, which is no directory "
+                "of its own; it is neither read nor written"
+            )
+        return found
 
     @property
     def location(self) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
 from lanceyard.catalog.changes import AdoptTables, DiscardRow
 from lanceyard.catalog.directory import layout, seals
-from lanceyard.catalog.directory.contents import FOLDERS, STRAY, table_properties
+from lanceyard.catalog.directory.contents import STRAY, table_properties
 from lanceyard.catalog.directory.repair.site import Case, Site
 from lanceyard.catalog.directory.states import DEREGISTERING, State, state_of
 from lanceyard.catalog.maintenance import Finding, Kind
 from lanceyard.catalog.snapshot import TABLE
 
-HASHED = re.compile(r"^[0-9a-f]{8}_(?P<object_id>.+)$", re.DOTALL)
 UNFINISHED = {
     State.ABSENT: Kind.HALF_MADE_TABLE,
     State.CREATING: Kind.HALF_MADE_TABLE,
@@ -22,9 +20,6 @@ UNFINISHED = {
     State.MOVED: Kind.TOMBSTONE,
 }
 DROP_MARKERS = frozenset(layout.DROP_MARKERS)
-MARKERS = DROP_MARKERS | {layout.RESERVED}
-TABLE_NAMES = MARKERS | {*FOLDERS, "_refs", "tree", "_lanceyard"}
-"""All that lies in a table directory. One with anything else in it is somebody else's."""
 
 
 def directory_cases(site: Site, path: str) -> Iterator[Case]:
@@ -32,7 +27,7 @@ def directory_cases(site: Site, path: str) -> Iterator[Case]:
 
     Directories whose names neither we nor the documents give are nobody's business.
     """
-    hashed = HASHED.match(path)
+    hashed = layout.HASHED.match(path)
     if site.bare:
         if layout.table_name(path, bare=True) is not None:
             yield from _named_cases(site, path)
@@ -72,7 +67,7 @@ def _unlisted_cases(site: Site, path: str, state: State) -> Iterator[Case]:
     name = layout.table_name(path, bare=site.bare)
     row = site.rows.raw(name) if name is not None and site.obeys_rows else None
     is_ghost = state is State.PRESENT and not layout.has_data(site.store, path)
-    if is_ghost and _holds_only(site, path, TABLE_NAMES):
+    if is_ghost and _holds_only(site, path, layout.TABLE_NAMES):
         yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away, "it has no version")
     elif name is None:
         why = "no table can have this name"
@@ -96,13 +91,13 @@ def _hashed_cases(site: Site, path: str, object_id: str) -> Iterator[Case]:
     elif layout.DEREGISTERED in marked:
         if _holds_only(site, path, DROP_MARKERS):
             yield from _found(site, Kind.HALF_MADE_TABLE, path, _throw_away)
-    elif not _holds_only(site, path, TABLE_NAMES):
+    elif not _holds_only(site, path, layout.TABLE_NAMES):
         return
     elif site.rebuilds:
         if layout.has_data(site.store, path) or _is_reserved(site, path):
             adopt = partial(_adopt, object_id=object_id)
             yield from _found(site, Kind.UNLISTED_TABLE, path, adopt)
-    elif _is_reserved(site, path) and _holds_only(site, path, MARKERS):
+    elif _is_reserved(site, path) and _holds_only(site, path, layout.MARKERS):
         yield from _found(site, Kind.ABANDONED_RESERVATION, path, _throw_away)
     else:
         yield from _found(site, Kind.ORPHAN_DIRECTORY, path, _throw_away)
