@@ -7,7 +7,7 @@ WORKERS ?= 2
 
 SPARK_VERSIONS ?= 4.1.4 4.2.1
 
-.PHONY: help run test lint types unit spark deep bench interop interop-lance-spark bench-lance-spark ledger clean
+.PHONY: help run test lint types unit spark deep bench bench-cloud interop interop-lance-spark bench-lance-spark ledger clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,8 @@ deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	$(BIN)/python -m pytest -q -m deep
 	CONFORMANCE_BACKENDS=rest_memory,rest_v1,rest_v2,rest_compat,rest_bare,rest_managed \
 		$(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
+	CONFORMANCE_BACKENDS=s3_v1,s3_v2,s3_compat,s3_bare,s3_managed \
+		$(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
 
 bench: $(READY) ## Compare with the reference implementation and with Parquet, side by side
 	$(BIN)/python benchmarks/directory.py
@@ -51,6 +53,9 @@ bench: $(READY) ## Compare with the reference implementation and with Parquet, s
 	$(BIN)/python benchmarks/versions.py
 	$(BIN)/python benchmarks/rest.py
 	$(BIN)/python benchmarks/repair.py
+
+bench-cloud: $(READY) ## Compare with the reference in a bucket: requests, bytes, time and the bill
+	PYTHONPATH=. $(BIN)/python benchmarks/cloud.py
 
 bench-lance-spark: $(READY) .venv-lance-spark ## Compare with Java's lance-spark, side by side
 	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python benchmarks/lance_spark.py
