@@ -55,7 +55,7 @@ class Backend:
     """The catalog lives below the root directory, and a second client sees the same one."""
 
     remote: bool = False
-    """The root is in a bucket: there are no links, permissions or empty directories."""
+    """The root is in a bucket: there are no links, locks or empty directories."""
 
     manifest: bool = False
     """Names are rows of a `__manifest` table."""
@@ -68,6 +68,11 @@ class Backend:
 
     extensions: bool = True
     """What the documents do not ask for: AlterNamespace, protection, dicts, strict settings."""
+
+    @property
+    def outlives_versions(self) -> bool:
+        """A table is still there without its versions; in a bucket nothing else tells of it."""
+        return not (self.remote and self.mode == "bare")
 
     @property
     def homes(self) -> list[list[str]]:
@@ -190,7 +195,14 @@ REFERENCES = [
 ALL = {backend.name: backend for backend in [*BACKENDS, *REST, *S3, *REFERENCES]}
 
 
-def selected() -> list[Backend]:
-    """The backends of this run."""
+IN_A_BUCKET = ("test_declare", "test_deregister", "test_register", "test_rename")
+"""The modules that a plain run tries in a bucket too."""
+
+
+def selected(module: str) -> list[Backend]:
+    """The backends that this run tries the cases of a module on."""
     names = os.environ.get("CONFORMANCE_BACKENDS")
-    return [ALL[name] for name in names.split(",")] if names else [*BACKENDS, ALL["rest_v2"]]
+    if names:
+        return [ALL[name] for name in names.split(",")]
+    bucket = [ALL["s3_compat"]] if module in IN_A_BUCKET else []
+    return [*BACKENDS, ALL["rest_v2"], *bucket]

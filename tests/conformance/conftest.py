@@ -36,7 +36,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One case per backend that applies, and per namespace when it asks for a `home`."""
     if "backend" not in metafunc.fixturenames:
         return
-    backends = [backend for backend in selected() if _applies(metafunc.definition, backend)]
+    chosen = selected(metafunc.module.__name__.rpartition(".")[2])
+    backends = [backend for backend in chosen if _applies(metafunc.definition, backend)]
     if "home" not in metafunc.fixturenames:
         metafunc.parametrize("backend", backends or [None], ids=_name)
         return
