@@ -13,7 +13,7 @@ OTHER_PROGRAMS := interop-lance-spark interop-impls interop-kerberos
 THRIFT := src/lanceyard/catalog/hive/metastore
 
 .PHONY: help run thrift test docs lint types unit spark deep bench interop $(OTHER_PROGRAMS) \
-	bench-lance-spark ledger reference clean
+	bench-cloud bench-lance-spark ledger reference clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,8 @@ deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	CONFORMANCE_BACKENDS=rest_memory,rest_v1,rest_v2,rest_compat,rest_bare,rest_managed \
 		$(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
 	CONFORMANCE_BACKENDS=hive,hive_managed $(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
+	CONFORMANCE_BACKENDS=s3_v1,s3_v2,s3_compat,s3_bare,s3_managed \
+		$(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
 
 bench: $(READY) .venv-lance-impls ## Compare with the reference implementation and with Parquet, side by side
 	$(BIN)/python benchmarks/directory.py
@@ -63,6 +65,9 @@ bench: $(READY) .venv-lance-impls ## Compare with the reference implementation a
 	$(BIN)/python benchmarks/rest.py
 	$(BIN)/python benchmarks/repair.py
 	LANCE_IMPLS_PYTHON=.venv-lance-impls/bin/python $(BIN)/python benchmarks/hive.py
+
+bench-cloud: $(READY) ## Compare with the reference in a bucket: requests, bytes, time and the bill
+	PYTHONPATH=. $(BIN)/python benchmarks/cloud.py
 
 bench-lance-spark: $(READY) .venv-lance-spark ## Compare with Java's lance-spark, side by side
 	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python benchmarks/lance_spark.py

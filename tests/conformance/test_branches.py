@@ -84,6 +84,7 @@ def test_deleting_versions_of_a_branch_keeps_those_of_the_table(
     assert (catalog.versions(side, branch="side"), catalog.versions(side)) == ([], [2, 1])
 
 
+@applies(outlives_versions=True)
 def test_deleting_versions_of_the_table_keeps_those_of_a_branch(
     catalog: Catalog, side: list[str]
 ) -> None:

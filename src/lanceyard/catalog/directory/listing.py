@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter
@@ -13,6 +14,9 @@ from lanceyard.catalog.directory.states import CREATING, GONE, VISIBLE, State, s
 from lanceyard.identifier import Identifier
 from lanceyard.settings import DEFAULT_WINDOW
 from lanceyard.storage.base import Store
+
+LOOKS = 16
+"""How many tables are looked at at a time, where a look takes time."""
 
 
 class ListingCatalog(Catalog):
@@ -72,7 +76,7 @@ class ListingCatalog(Catalog):
         names = iter(self.names(page.after, page.limit))
         if page.limit is None or self._store.is_near or not page.last_is_a_hint:
             return list(itertools.islice(self.existing(names), page.limit))
-        found = list(itertools.islice(self.existing(names), page.limit - 1))
+        found = self._some_existing(names, page.limit - 1)
         return [*found, *itertools.islice(names, 1)]
 
     def list_all_tables(self, page: Page) -> list[Identifier]:
@@ -345,6 +349,15 @@ class ListingCatalog(Catalog):
             path = layout.named_directory(name, bare=self._bare)
             if self.state(path) in VISIBLE:
                 yield name
+
+    def _some_existing(self, names: Iterator[str], count: int) -> list[str]:
+        """The first so many of some names that are tables, several looked at at a time."""
+        found: list[str] = []
+        with ThreadPoolExecutor(LOOKS) as looks:
+            while batch := list(itertools.islice(names, min(LOOKS, count - len(found)))):
+                seen = looks.map(lambda name: list(self.existing([name])), batch)
+                found += itertools.chain.from_iterable(seen)
+        return found
 
     def _require_own(self, path: str, location: str | None) -> None:
         if location is not None and layout.table_path(self._store, location) != path:

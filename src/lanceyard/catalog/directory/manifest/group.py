@@ -13,7 +13,10 @@ from lanceyard.catalog.draft import Draft
 from lanceyard.errors import LanceNamespaceError, UnknownOutcomeError
 
 LONGEST_GATHERING = 0.002
+GATHERING_SHARE = 0.4
+"""The part of a commit's time that it is worth to wait for those who come with the next."""
 GATHERING_STEP = 0.0001
+LONGEST_STEP = 0.002
 FORGETTING = 0.8
 
 
@@ -70,6 +73,7 @@ class Group:
         self._waiting: deque[Ticket] = deque()
         self._has_leader = False
         self._crowd = 1.0
+        self._took = 0.0
 
     def submit(self, change: Change) -> Outcome:
         """Wait until a change has landed or was refused."""
@@ -101,14 +105,18 @@ class Group:
 
         A commit costs the same for one change as for twenty.
         """
-        deadline = time.monotonic() + LONGEST_GATHERING
+        patience = max(LONGEST_GATHERING, GATHERING_SHARE * self._took)
+        step = min(max(GATHERING_STEP, patience / 20), LONGEST_STEP)
+        deadline = time.monotonic() + patience
         while len(self._waiting) < self._crowd - 1 and time.monotonic() < deadline:
-            time.sleep(GATHERING_STEP)
+            time.sleep(step)
         self._crowd = max(len(self._waiting), FORGETTING * self._crowd)
 
     def _settle(self, batch: list[Ticket]) -> None:
+        began = time.monotonic()
         try:
             self._land(batch)
+            self._took = time.monotonic() - began
         except BaseException as failure:
             # Whatever ended the leader's work ended that of those who rely on it.
             for ticket in batch:
