@@ -30,7 +30,7 @@ class Terminal:
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            env={**os.environ, "TERM": "xterm-256color"},
+            env={**_elsewhere(), "TERM": "xterm-256color"},
             start_new_session=True,
             # The terminal is that of the session, so that Ctrl-C reaches it.
             preexec_fn=partial(fcntl.ioctl, 0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
@@ -81,3 +81,8 @@ class Terminal:
             return False
         self.raw += data.decode(errors="replace")
         return bool(data)
+
+
+def _elsewhere() -> dict[str, str]:
+    """The environment, but for what it says of another terminal."""
+    return {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}

@@ -145,3 +145,17 @@ def test_another_file_can_be_named(
     shell.ok("config", "set", "a", "impl=dir")
     assert (home / "mine.toml").exists()
     assert not config.exists()
+
+
+def test_properties_are_part_of_other_commands_but_for_secrets(shell: Shell, market: str) -> None:
+    given = ("-p", "window=60", "-p", "storage.secret_access_key=s3cret")
+    undo = shell.ok("rename", market, "shop.orders", "bills", *given).row["undo"]
+    assert undo == "lanceyard rename ./market -p window=60 shop.bills shop.orders"
+
+
+def test_a_path_may_be_a_uri(shell: Shell, market: str) -> None:
+    place = Path(market).resolve()
+    place.rename(place.with_name("my market"))
+    address = f"file://{place.with_name('my%20market')}"
+    assert len(shell.ok("ls", address).rows) == 3
+    assert shell("ls", f"{address}x").code == Exit.MISSING
