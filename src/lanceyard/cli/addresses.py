@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
 
 from lanceyard.cli import profiles
 from lanceyard.cli.exits import Exit
@@ -22,11 +23,18 @@ class Address:
 
     place: str
     """A path, a URI, the address of a server, or the name of a profile."""
-    words: tuple[str, ...]
-    """What names it in another command."""
+    named: tuple[str, ...]
+    """The words that named it on the command line."""
     is_profile: bool = False
     extra: dict[str, str] = field(default_factory=dict)
     """Properties that were given besides."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What names it in another command; secrets have to be given again."""
+        shown = {k: v for k, v in self.extra.items() if not profiles.SECRET.search(k)}
+        given = [word for key, value in shown.items() for word in ("-p", f"{key}={value}")]
+        return (*self.named, *given)
 
     @property
     def properties(self) -> dict[str, str]:
@@ -47,7 +55,7 @@ class Address:
             return None
         root = next((given[key] for key in ("root", "path") if key in given), ".")
         if root.lower().startswith("file://"):
-            return root[len("file://") :]
+            return unquote(urlsplit(root).path)
         return None if SCHEME.match(root) else root
 
     @property

@@ -134,7 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
-        print("lanceyard: interrupted", file=sys.stderr)
+        begin = "\n" if sys.stderr.isatty() else ""  # the line that ^C was typed on
+        print(f"{begin}lanceyard: interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
     except Exception as error:
         meta: dict[str, Any] = contexts[0].meta if contexts else {}

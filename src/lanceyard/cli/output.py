@@ -22,6 +22,10 @@ MOST = 1_000
 """Rows that a table shows."""
 WIDEST = 100_000
 """Columns of what is no terminal."""
+NARROWEST = 4
+"""Characters that are left of a column."""
+GAP = 2
+"""Characters between columns."""
 
 Row = Mapping[str, Any]
 
@@ -132,6 +136,7 @@ def _table(columns: Sequence[str], rows: Iterable[Row]) -> None:
 
 def _print(columns: Sequence[str], cells: Sequence[Sequence[str]], numbers: set[str]) -> None:
     """Print a table; one that is no terminal's has no colour, and lines as long as they are."""
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -139,9 +144,14 @@ def _print(columns: Sequence[str], cells: Sequence[Sequence[str]], numbers: set[
     is_terminal = sys.stdout.isatty()
     console = Console(file=sys.stdout, width=None if is_terminal else WIDEST, highlight=False)
     table = Table(box=None, pad_edge=False, show_header=any(columns), header_style="bold")
-    for name in columns:
-        title = Text(visible(name), justify="right" if name in numbers else "left")
-        table.add_column(title, justify=title.justify or "left", no_wrap=True, overflow="ellipsis")
+    titles = [visible(name) for name in columns]
+    needed = [max(map(cell_len, column)) for column in zip(titles, *cells, strict=True)]
+    widths = fit(needed, console.width - GAP * (len(columns) - 1))
+    for name, title, width in zip(columns, titles, widths, strict=True):
+        text = Text(title, justify="right" if name in numbers else "left")
+        table.add_column(
+            text, justify=text.justify or "left", width=width, no_wrap=True, overflow="ellipsis"
+        )
     for row in cells:
         table.add_row(*map(Text, row))
     if is_terminal:
@@ -151,3 +161,11 @@ def _print(columns: Sequence[str], cells: Sequence[Sequence[str]], numbers: set[
         console.print(table)
     for printed in captured.get().splitlines():
         click.echo(printed.rstrip())
+
+
+def fit(needed: Sequence[int], room: int) -> list[int]:
+    """Widths for columns, of which the widest give way first, though not to nothing."""
+    widths = list(needed)
+    while sum(widths) > room and max(widths) > NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    return widths

@@ -24,6 +24,7 @@ WORDS = {
     "music": "rhythm chord melody piano tempo choir",
 }
 VECTORS = pa.list_(pa.float32(), DIMENSION)
+COLOURS = ("red", "green", "blue")
 PICTURE = 16
 
 Tell = Callable[[str, int, int], None]
@@ -85,13 +86,7 @@ def _media(yard: Yard, chance: random.Random) -> None:
         ),
     }
     yard.create_table("media.images", pictures)
-    labels = [
-        max(
-            ("red", "green", "blue"),
-            key=dict(zip(("red", "green", "blue"), c, strict=True)).__getitem__,
-        )
-        for c in colours
-    ]
+    labels = [COLOURS[colour.index(max(colour))] for colour in colours]
     yard.create_table("media.labels", {"image": [*range(len(colours))], "label": labels})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
+import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -66,17 +66,15 @@ def write_file(
     kind = kind or format_of(target)
     if not replace and target.exists():
         raise FileExistsError(f"{target} exists")
-    handle, part = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
-        with os.fdopen(handle, "wb") as sink:
+        with part.open("xb") as sink:
             write_stream(reader, sink, kind)
             sink.flush()
             os.fsync(sink.fileno())
-        os.chmod(part, 0o666 & ~_umask())
         _put(part, target, replace=replace)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)
+        part.unlink(missing_ok=True)
 
 
 def write_stream(reader: pa.RecordBatchReader, sink: IO[bytes], kind: str) -> None:
@@ -214,15 +212,15 @@ def _text(value: Any) -> str | None:
     return found if found is None or isinstance(found, str) else as_json(found)
 
 
-def _put(part: str, target: Path, *, replace: bool) -> None:
+def _put(part: Path, target: Path, *, replace: bool) -> None:
     """Give a file its name; of two at once only one does, unless told to replace."""
-    if replace:
-        os.replace(part, target)
-    else:
-        os.link(part, target)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    if not replace:
+        try:
+            os.link(part, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            pass
+        else:
+            return
+    part.replace(target)

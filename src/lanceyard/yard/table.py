@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lanceyard import errors
@@ -131,10 +131,13 @@ class Table:
         version: int | str | None = None,
     ) -> pa.RecordBatchReader:
         """Read rows as `read` does, batch by batch."""
+        import pyarrow as pa
+
         wanted = None if columns is None else list(columns)
         with told(self._identifier):
             scanner = self.to_lance(version).scanner(columns=wanted, filter=condition(where))
-            return scanner.to_reader()
+            reader = scanner.to_reader()
+        return pa.RecordBatchReader.from_batches(reader.schema, self._told_batches(reader))
 
     def head(self, rows: int = 10, *, version: int | str | None = None) -> pa.Table:
         """Read the first rows."""
@@ -307,6 +310,10 @@ class Table:
             }
             columns = [(field.name, str(field.type)) for field in dataset.schema]
         return html.card(f"Table {self.name}", {**facts, **(described.properties or {})}, columns)
+
+    def _told_batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        with told(self._identifier):
+            yield from reader
 
     def _do(self, operation: str, *body: Any, **fields: Any) -> Any:
         request = {"id": list(self._identifier), **fields}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
-import tempfile
+import uuid
 from pathlib import Path
 
 from lanceyard.cli import progress
@@ -35,21 +34,15 @@ def demo_command(session: Session) -> None:
     from lanceyard.cli import sample
 
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent)
+    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+    part.mkdir()
     try:
-        properties = {**session.address.properties, "root": part}
+        properties = {**session.address.properties, "root": str(part)}
         properties.pop("path", None)
         with lanceyard.open(properties) as yard, progress.shown("demo") as tell:
             sample.fill(yard, tell)
-        os.chmod(part, 0o777 & ~_umask())
-        os.rename(part, target)
+        part.rename(target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
     session.done("demo", root, namespaces=3, tables=8, undo=shlex.join(["rm", "-r", root]))
     session.output.line(f"next: {command_line('ls', '-R', *session.address.words)}")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

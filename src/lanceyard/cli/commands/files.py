@@ -11,7 +11,7 @@ import click
 from lanceyard.cli import progress
 from lanceyard.cli.command import Effect, Operand, catalog_command, word
 from lanceyard.cli.commands.naming import require_free
-from lanceyard.cli.commands.reading import read_version
+from lanceyard.cli.commands.reading import of_version
 from lanceyard.cli.exits import Exit
 from lanceyard.cli.failures import RefusalError
 from lanceyard.cli.session import Session
@@ -65,7 +65,7 @@ def import_command(
 @with_format
 @click.option("--columns", metavar="A,B,…", help="Only these columns.")
 @click.option("--where", metavar="CONDITION", help="Only rows for which a SQL condition holds.")
-@click.option("--version", metavar="VERSION", help="Of an earlier version, or of a tag.")
+@of_version
 @click.option("--force", is_flag=True, help="Put it in the place of a file that exists.")
 def export_command(session: Session, table: str, file: str, **asked: Any) -> None:
     """Write a table to a file: Parquet, CSV, JSON lines or Arrow.
@@ -77,7 +77,7 @@ def export_command(session: Session, table: str, file: str, **asked: Any) -> Non
     stream = session.yard.table(table).stream(
         None if asked["columns"] is None else asked["columns"].split(","),
         where=asked["where"],
-        version=read_version(asked["version"]),
+        version=asked["version"],
     )
     if file != STREAM and os.path.exists(file) and not asked["force"]:
         raise RefusalError(f"{file} exists", Exit.TAKEN, "--force puts another in its place")

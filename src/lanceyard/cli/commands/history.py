@@ -70,7 +70,9 @@ def diff_command(session: Session, before: str, after: str | None, table: str | 
     if table is None:
         session.output.rows(CHANGE, rows_of(session.yard.diff(before, after)))
         return
-    found = session.yard.table(table).diff(_version(before), read_version(after))
+    found = session.yard.table(table).diff(
+        read_version(before), None if after is None else read_version(after)
+    )
     retyped = [each._asdict() for each in found.columns_retyped]
     session.output.record({"table": table, **asdict(found), "columns_retyped": retyped})
 
@@ -94,10 +96,6 @@ def moment_of(version: Mapping[str, Any]) -> datetime:
     """When a version of a table was made, in the time zone of this machine."""
     at: datetime = version["timestamp"]
     return at.astimezone()
-
-
-def _version(text: str) -> int | str:
-    return int(text) if text.isdecimal() else text
 
 
 def _told(yard: Yard, states: list[State]) -> Iterator[dict[str, Any]]:

@@ -17,19 +17,24 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-def read_version(text: str | None) -> int | str | None:
+def read_version(text: str) -> int | str:
     """A version of a table as its number, or as the tag that names it."""
-    return int(text) if text is not None and text.isdecimal() else text
+    return int(text) if text.isdecimal() else text
+
+
+of_version = click.option(
+    "--version", type=read_version, metavar="VERSION", help="Of an earlier version, or of a tag."
+)
 
 
 @catalog_command("head", Operand("TABLE"), at=True)
 @click.option(
     "-n", "--rows", default=10, show_default=True, type=click.IntRange(1), help="How many."
 )
-@click.option("--version", metavar="VERSION", help="Of an earlier version, or of a tag.")
-def head_command(session: Session, table: str, rows: int, version: str | None) -> None:
+@of_version
+def head_command(session: Session, table: str, rows: int, version: int | str | None) -> None:
     """Print the first rows of a table."""
-    found = session.yard.table(table).head(rows, version=read_version(version))
+    found = session.yard.table(table).head(rows, version=version)
     session.output.arrow(found.to_reader())
 
 

@@ -56,7 +56,7 @@ def create_tag(session: Session, tag: str, table: str | None, at: str | None) ->
         version = session.yard.tags.create(tag, at).version
     else:
         held = session.yard.table(table)
-        version = held.to_lance(read_version(at)).version
+        version = held.to_lance(None if at is None else read_version(at)).version
         held.tag(tag, version)
     session.done("tag create", tag, table=table, version=version, undo=undo)
 
@@ -90,14 +90,16 @@ def list_branches(session: Session, table: str) -> None:
 
 @branch_command.add_command
 @catalog_command("create", Operand("TABLE"), word("BRANCH"), effect=Effect.CHANGES)
-@click.option("--at", metavar="VERSION", help="Where it begins: a version or a tag.")
-def create_branch(session: Session, table: str, branch: str, at: str | None) -> None:
+@click.option(
+    "--at", type=read_version, metavar="VERSION", help="Where it begins: a version or a tag."
+)
+def create_branch(session: Session, table: str, branch: str, at: int | str | None) -> None:
     """Let a branch begin at the latest version of a table, or at another."""
     held = session.yard.table(table)
     undo = session.command("branch delete", table, branch)
     if branch in held.branches():
         raise RefusalError(f"{table} has a branch {branch!r} already", Exit.TAKEN, undo)
-    version = held.to_lance(read_version(at)).version
+    version = held.to_lance(at).version
     if session.goes_ahead("branch create", branch, table=table, version=version):
         held.branch(branch, version)
         session.done("branch create", branch, table=table, version=version, undo=undo)

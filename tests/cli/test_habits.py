@@ -1,0 +1,262 @@
+"""Habits of all commands: formats, dry runs, confirmation, undo, exit codes, one-line errors."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lanceyard
+from lanceyard import errors
+from lanceyard.cli import failures
+from lanceyard.cli.exits import BY_CODE, Exit
+from tests.cli.running import Shell
+
+UNDOABLE = [
+    "create ./market attic",
+    "create ./market shop.empty --schema id:int64,v:fixed_size_list<float,3>,tags:list<string>",
+    "declare ./market shop.later",
+    "deregister ./market shop.orders",
+    "rename ./market shop.orders media.bills",
+    "drop ./market shop --cascade --yes",
+    "set ./market shop owner=ann floor=2",
+    "set ./market shop.products comment=new",
+    "unset ./market shop.products comment",
+    "restore ./market shop.products opening",
+    "tag create ./market closing",
+    "tag create ./market closing --table shop.orders --at 2",
+    "tag delete ./market sale --table shop.products",
+    "branch create ./market shop.orders trial --at 2",
+    "import ./market shop.fruits fruits.csv",
+    "import ./market shop.customers people.csv --append",
+    "import ./market shop.customers people.csv --overwrite",
+    "maintain compact ./market shop.orders",
+]
+
+
+def state(market: str) -> object:
+    """All that a catalog shows: names, rows, properties, tags and branches."""
+    yard = lanceyard.open(market)
+    return {
+        found.name: (
+            yard.space(found.identifier).properties
+            if not found.is_table
+            else _table(yard.table(found.identifier))
+        )
+        for found in yard.walk()
+    }, [*yard.tags.list()]
+
+
+def _table(table: lanceyard.Table) -> object:
+    try:
+        rows = table.read().to_pylist()
+    except errors.InvalidTableStateError:
+        rows = None
+    return rows, table.properties, rows and (table.tags(), table.branches())
+
+
+@pytest.mark.parametrize("line", UNDOABLE)
+def test_what_was_done_is_taken_back_by_the_command_that_is_printed(
+    shell: Shell, market: str, home: Path, line: str
+) -> None:
+    (home / "fruits.csv").write_text("name,price\npear,3.5\n")
+    (home / "people.csv").write_text("id,name\n11,Kim\n")
+    before = state(market)
+    done = shell.ok(*line.split(), "--output", "table")
+    assert state(market) != before or "compact" in line
+    undo = done.lines[-1].removeprefix("undo: ")
+    for step in undo.split(" && "):
+        words = shlex.split(step)
+        assert words[0] == "lanceyard"
+        yes = ["--yes"] if words[1:3] in (["drop", market], ["branch", "delete"]) else []
+        shell.ok(*words[1:], *yes)
+    assert state(market) == before
+
+
+def test_what_destroys_is_not_done_unless_confirmed(shell: Shell, market: str) -> None:
+    for line in (
+        "drop ./market shop.orders",
+        "maintain expire ./market",
+        "maintain sweep ./market",
+    ):
+        done = shell(*line.split())
+        assert done.code == Exit.UNCONFIRMED
+        assert done.error.endswith("next: say --yes if you mean it")
+    assert shell.ok("head", market, "shop.orders").rows
+
+
+def test_what_was_purged_cannot_come_back(shell: Shell, market: str) -> None:
+    done = shell.ok("drop", market, "shop.orders", "--purge", "--yes")
+    assert "undo" not in done.row
+    assert shell.ok("undrop", market).rows == []
+
+
+def test_a_namespace_that_is_not_empty_is_dropped_only_with_all_below(
+    shell: Shell, market: str
+) -> None:
+    done = shell("drop", market, "shop", "--dry-run")
+    assert done.code == Exit.TAKEN
+    assert "not empty" in done.error
+    assert shell.ok("drop", market, "shop", "--cascade", "--dry-run").row["would"] == "drop"
+
+
+def test_every_format_has_the_same_rows(shell: Shell, market: str) -> None:
+    words = ("head", market, "shop.products", "-n", "4", "--output")
+    rows = shell.ok(*words, "ndjson").rows
+    assert json.loads(shell.ok(*words, "json").out) == rows
+    read = [*csv.DictReader(io.StringIO(shell.ok(*words, "csv").out))]
+    assert read == [{name: str(value) for name, value in row.items()} for row in rows]
+    assert [line.split() for line in shell.ok(*words, "table").lines[1:]] == [
+        [str(value) for value in row.values()] for row in rows
+    ]
+
+
+def test_the_environment_chooses_a_format(
+    shell: Shell, market: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANCEYARD_OUTPUT", "csv")
+    assert shell.ok("ls", market).lines[0] == "name,kind"
+
+
+def test_values_of_all_kinds_are_written(shell: Shell, market: str) -> None:
+    row = shell.ok("head", market, "media.images", "-n", "1").row
+    assert row["picture"].startswith("iVBOR")
+    assert len(row["colour"]) == 3
+    (cells,) = shell.ok("head", market, "media.images", "-n", "1", "-o", "table").lines[1:]
+    assert "bytes>" in cells
+    found = shell.ok("sql", market, "SELECT 'NaN'::double AS x, NULL AS y, DATE '2020-01-02' AS d")
+    assert found.row == {"x": None, "y": None, "d": "2020-01-02"}
+
+
+def test_data_cannot_command_a_terminal(shell: Shell, home: Path) -> None:
+    lanceyard.open("./c").create_table("t", {"a\x1b[2J": ["\x1b]0;gotcha\x07\n\u202e"]})
+    for kind in ("table", "ndjson"):
+        out = shell.ok("head", "./c", "t", "-o", kind).out
+        assert "\x1b" not in out
+        assert "\x07" not in out
+    assert "\u202e" not in shell.ok("head", "./c", "t", "-o", "table").out
+    done = shell("sql", "./c", "SELECT \x1b[2J")
+    assert "\x1b" not in done.err
+
+
+def test_a_table_for_people_shows_no_more_than_they_can_read(shell: Shell, market: str) -> None:
+    query = "SELECT unnest(range(0, 1500)) AS n"
+    done = shell("sql", market, query, "--output", "table")
+    assert len(done.lines) == 1_001
+    assert done.error == "only 1,000 rows are shown: --output ndjson gives all"
+    assert len(shell.ok("sql", market, query).rows) == 1_500
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["frob"], Exit.USAGE, "No such command 'frob'; next: lanceyard --help"),
+        (["lss"], Exit.USAGE, "Did you mean 'ls'?; next: lanceyard --help"),
+        (["ls"], Exit.USAGE, "Missing CATALOG"),
+        (["head", "./market"], Exit.USAGE, "Missing TABLE; next: lanceyard head --help"),
+        (["ls", "./market", "shop", "x"], Exit.USAGE, "unexpected extra word: x"),
+        (["ls", "./market", "--frob"], Exit.USAGE, "No such option"),
+        (["ls", "./market", "-p", "frob=1"], Exit.USAGE, "unknown property 'frob'"),
+        (["ls", "./market", "-p", "frob"], Exit.USAGE, "'frob' is not NAME=VALUE"),
+        (["ls", "./market", "a..b"], Exit.USAGE, "1 to 200 bytes"),
+        (["ls", "-c", "x", "./market"], Exit.USAGE, "the catalog is named twice"),
+        (["ls", "./market", "nope"], Exit.MISSING, "next: lanceyard ls -R ./market"),
+        (["ls", "./market", "--as-of", "nope"], Exit.MISSING, "neither a tag"),
+        (["sql", "./market", "SELECT nope FROM shop.products"], Exit.MISSING, "No field named"),
+        (["sql", "./market", "DROP TABLE shop.products"], Exit.USAGE, "DDL not supported"),
+        (["query", "./market", "shop.products", "--vector", "a,b"], Exit.USAGE, "list of numbers"),
+        (["create", "./market", "shop"], Exit.TAKEN, "it exists"),
+        (["create", "./market", "x.y"], Exit.MISSING, "namespace 'x' does not exist"),
+        (["create", "./market", "x", "--schema", "a:frob"], Exit.USAGE, "no type of Arrow"),
+        (["create", "./market"], Exit.TAKEN, "is there already"),
+        (["register", "./market", "x", "nowhere"], Exit.USAGE, "nothing lies at"),
+        (["import", "./market", "shop.products", "f.csv"], Exit.TAKEN, "it exists"),
+        (["import", "./market", "shop.x", "none.csv"], Exit.MISSING, "none.csv"),
+        (["import", "./market", "shop.x", "none.xyz"], Exit.USAGE, "does not say its format"),
+        (["unset", "./market", "shop", "nope"], Exit.MISSING, "no property 'nope'"),
+        (["tag", "create", "./market", "sale", "--table", "shop.products"], Exit.TAKEN, "already"),
+        (["ls", "http://127.0.0.1:9"], Exit.UNAVAILABLE, "next: try again later"),
+        (["log", "http://127.0.0.1:9"], Exit.UNSUPPORTED, "where it lies"),
+        (["demo", "./market"], Exit.TAKEN, "exists and is not empty"),
+        (["demo", "http://127.0.0.1:9"], Exit.USAGE, "give a path"),
+        (["serve", "./nowhere"], Exit.MISSING, "there is no catalog"),
+        (["serve"], Exit.USAGE, "Missing CATALOG"),
+    ],
+    ids=lambda value: "-".join(value).replace("/", "") if isinstance(value, list) else None,
+)
+def test_a_failure_is_one_line_with_a_code(
+    shell: Shell, market: str, words: list[str], code: Exit, told: str
+) -> None:
+    done = shell(*words)
+    assert (done.code, done.out) == (code, "")
+    assert told in done.error
+
+
+def test_all_that_led_to_a_failure_is_told_if_asked_for(shell: Shell, market: str) -> None:
+    done = shell("ls", market, "nope", "--debug")
+    assert "Traceback" in done.err
+    assert done.err.splitlines()[-1].startswith("lanceyard: namespace 'nope' does not exist")
+
+
+@pytest.mark.parametrize("code", errors.ErrorCode, ids=lambda code: code.name)
+def test_every_error_of_the_specification_ends_with_its_class(code: errors.ErrorCode) -> None:
+    told = failures.read(errors.from_error_code(int(code), "it\nbroke"), ["./market"])
+    assert (told.message, told.code) == ("it broke", BY_CODE[int(code)])
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "step"),
+    [
+        (errors.UnknownOutcomeError("lost"), Exit.FAILED, "look whether it was done"),
+        (ModuleNotFoundError("no", name="uvicorn.x"), Exit.UNSUPPORTED, "'lanceyard[server]'"),
+        (PermissionError(13, "denied"), Exit.FORBIDDEN, ""),
+        (OSError(28, "no space left"), Exit.FAILED, ""),
+        (RuntimeError("odd"), Exit.FAILED, "--debug tells more"),
+        (RuntimeError("long " * 500), Exit.FAILED, "--debug tells more"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
+)
+def test_other_failures_have_a_code_and_a_step(error: Exception, code: Exit, step: str) -> None:
+    told = failures.read(error, [])
+    assert told.code is code
+    assert step in (told.step or "")
+    assert len(told.message) < 500
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(market: str) -> None:
+    query = "SELECT unnest(range(0, 200000)) AS n"
+    command = shlex.join([sys.executable, "-m", "lanceyard", "sql", market, query])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | head -n 1; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (141, '{"n": 0}\n', "")
+
+
+def test_help_is_there_at_once_and_imports_nothing_heavy(home: Path) -> None:
+    code = (
+        "import sys, time; t = time.process_time(); from lanceyard.cli.main import main\n"
+        "main(['--help']); seconds = time.process_time() - t\n"
+        "heavy = {'lance', 'pyarrow', 'pydantic', 'lance_namespace', 'numpy', 'rich', 'pyspark'}\n"
+        "print(sorted(heavy & sys.modules.keys()), seconds, file=sys.stderr)"
+    )
+    ends = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        for _ in range(3)
+    ]
+    assert all(end.stderr.startswith("[] ") for end in ends)
+    assert min(float(end.stderr.split()[-1]) for end in ends) < 0.2
+    assert "Commands" not in ends[0].stdout
+    assert "  maintain" in ends[0].stdout
+
+
+def test_the_version_is_told(shell: Shell) -> None:
+    assert shell.ok("--version").out == f"lanceyard {lanceyard.__version__}\n"

@@ -1,0 +1,82 @@
+"""Commands that need no catalog: the sample, keys, and the server."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lanceyard
+from lanceyard.cli import sample
+from lanceyard.cli.exits import Exit
+from tests.cli.running import Shell
+
+
+def test_the_sample_has_all_that_there_is_to_see(shell: Shell, home: Path) -> None:
+    done = shell.ok("demo", "./shop")
+    assert done.row == {
+        "done": "demo",
+        "name": "./shop",
+        "namespaces": 3,
+        "tables": 8,
+        "undo": "rm -r ./shop",
+    }
+    rows = shell.ok("ls", "-R", "./shop").rows
+    assert [row["kind"] for row in rows].count("namespace") == 3
+    assert [row["kind"] for row in rows].count("table") == 8
+    assert os.listdir() == ["shop"]
+
+
+def test_the_sample_is_always_the_same(shell: Shell, market: str) -> None:
+    shell.ok("demo", "./again")
+    for name in ("shop.products", "library.documents", "media.images"):
+        tables = [lanceyard.open(root).table(name).read() for root in (market, "./again")]
+        assert tables[0] == tables[1]
+
+
+def test_the_sample_is_made_in_an_empty_folder_or_not_at_all(shell: Shell, home: Path) -> None:
+    (home / "empty").mkdir()
+    shell.ok("demo", "./empty")
+    (home / "file").write_text("")
+    assert shell("demo", "./file").code == Exit.TAKEN
+    shell.ok("demo", "./deep/down")
+    assert shell.ok("demo", "./dry", "--dry-run").row["would"] == "demo"
+    assert not (home / "dry").exists()
+
+
+def test_a_sample_that_fails_leaves_nothing(
+    shell: Shell, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample, "_media", lambda *_: 1 / 0)
+    assert shell("demo", "./shop").code == Exit.FAILED
+    assert os.listdir() == []
+
+
+def test_a_catalog_is_created_and_then_used(shell: Shell, home: Path) -> None:
+    assert shell.ok("create", "./new", "--dry-run").row["would"] == "create"
+    assert shell.ok("create", "./new").row["undo"] == "rmdir ./new"
+    assert shell.ok("ls", "./new").rows == []
+    shell.ok("create", "./new", "shop")
+    shell.ok("create", "./new", "shop", "--exist-ok")
+    assert shell.ok("ls", "./new").row == {"name": "shop", "kind": "namespace"}
+
+
+def test_a_key_comes_with_its_digest(shell: Shell) -> None:
+    key, digest = (line.split()[1] for line in shell.ok("key").lines)
+    assert hashlib.sha256(key.encode()).hexdigest() == digest
+
+
+def test_a_profile_is_served(shell: Shell, market: str) -> None:
+    shell.ok("config", "set", "local", "impl=dir", f"dir.path={market}")
+    command = [sys.executable, "-m", "lanceyard", "serve", "-c", "local", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert len(shell.ok("ls", "-R", address).rows) == 11
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) in (0, 130, -signal.SIGINT)
