@@ -24,6 +24,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "catalog_history": ("60", 60.0),
     "drop_retention": ("86400", 86_400.0),
     "as_of": ("release", "release"),
+    "unsafe_store": ("true", True),
 }
 BAD_VALUES = [
     ("root", ""),
@@ -39,6 +40,7 @@ BAD_VALUES = [
     ("catalog_history", "0"),
     ("drop_retention", "week"),
     ("as_of", ""),
+    ("unsafe_store", "maybe"),
 ]
 NEAREST = [
     ("rooot", "root"),
