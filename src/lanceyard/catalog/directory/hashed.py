@@ -163,6 +163,10 @@ class HashedCatalog(Catalog):
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
         path, chosen = self.places.choose(identifier, location)
+        if not chosen and not self._store.is_near:
+            self.refuse(identifier)
+            with self.places.reserving(identifier, path) as ready:
+                return self.put(identifier, path, properties, ready=ready)
         with self.reserving(identifier, path, chosen=chosen):
             return self.put(identifier, path, properties, chosen=chosen)
 
@@ -289,13 +293,17 @@ class HashedCatalog(Catalog):
         *,
         replace: bool = False,
         chosen: bool = False,
+        ready: Callable[[], object] | None = None,
     ) -> TableEntry:
-        """Add the row of a table whose storage is there, and delete what it replaces."""
+        """Add the row of a table whose storage is there, and delete what it replaces.
+
+        If storage is only on its way there, `ready` waits until it is.
+        """
         change = self._put(identifier, path, properties, replace=replace, chosen=chosen)
         before = self.manifest.find(identifier) if replace else None
         if before is not None and before.location != path:
             self.places.unmark([before])
-        outcome = self.manifest.commit(change)
+        outcome = self.manifest.commit(change, ready)
         # The row has landed: nothing after this may fail the operation or undo it.
         self.places.delete_all(row for row in outcome.gone if row.location != path)
         assert outcome.row is not None

@@ -192,11 +192,14 @@ class Manifest:
         with self._relay.alone(), self._view.lock:
             self._ready().alter_properties(put, unset)
 
-    def commit(self, change: Change) -> Outcome:
-        """Carry out a change. When this returns, it has landed and will stay."""
+    def commit(self, change: Change, ready: Callable[[], object] | None = None) -> Outcome:
+        """Carry out a change. When this returns, it has landed and will stay.
+
+        `ready` waits for what has to be in storage before, and raises if it cannot be.
+        """
         if self._past is not None:
             raise UnsupportedOperationError("this is the catalog as of an earlier moment")
-        return self._group.submit(change)
+        return self._group.submit(change, ready)
 
     def before_upkeep(self, work: Callable[[], None]) -> None:
         """Have something done, off the write path, some time after each write."""
@@ -342,7 +345,8 @@ class Manifest:
             return False
         try:
             self._store.prove_conditions(self._files.path(table.version))
-            commit = table.commit(edit, touched, [ticket.id for ticket in tickets])
+            ids = [ticket.id for ticket in tickets]
+            commit = table.commit(edit, touched, ids, partial(_require_ready, tickets))
         except OSError as failure:
             return self._landed_after_all(table, tickets, failure)
         try:
@@ -469,6 +473,13 @@ class Manifest:
                 table = self._view.table()
             rows = 0 if table is None else table.count
             time.sleep(FOREIGN_COMMIT + FOREIGN_ROW * rows)
+
+
+def _require_ready(tickets: Sequence[Ticket]) -> None:
+    """Wait until all changes may land; those that never may are left out of the next try."""
+    lacking = [ticket for ticket in tickets if not ticket.is_ready()]
+    if lacking:
+        raise ConflictError("something that was to be there before its row is not")
 
 
 _ALL: weakref.WeakSet[Manifest] = weakref.WeakSet()

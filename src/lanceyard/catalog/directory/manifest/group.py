@@ -23,11 +23,17 @@ FORGETTING = 0.8
 class Ticket:
     """One writer's change on its way, and what became of it."""
 
-    __slots__ = ("change", "error", "id", "is_wanted", "outcome", "settled", "wake")
+    __slots__ = ("_ready", "change", "error", "id", "is_wanted", "outcome", "settled", "wake")
 
-    def __init__(self, change: Change, mark: str | None = None) -> None:
-        """Start unsettled; the mark travels in the commit that lands the change."""
+    def __init__(
+        self, change: Change, mark: str | None = None, ready: Callable[[], object] | None = None
+    ) -> None:
+        """Start unsettled; the mark travels in the commit that lands the change.
+
+        `ready` waits for what has to be in storage before that, and raises if it cannot be.
+        """
         self.change = change
+        self._ready = ready
         self.id = mark or uuid.uuid4().hex
         self.outcome: Outcome | None = None
         self.error: BaseException | None = None
@@ -42,6 +48,17 @@ class Ticket:
             self.outcome, self.error = self.change.apply(draft), None
         except LanceNamespaceError as refusal:
             self.outcome, self.error = None, refusal
+
+    def is_ready(self) -> bool:
+        """Wait until the change may land; if it never may, it has failed and is wanted no more."""
+        try:
+            if self._ready is not None:
+                self._ready()
+        except LanceNamespaceError as failure:
+            self.outcome, self.error = None, failure
+            self.is_wanted = _never
+            return False
+        return True
 
     def fail(self, failure: BaseException) -> None:
         """Settle by a failure of whoever was to carry the change out."""
@@ -63,6 +80,11 @@ def _always() -> bool:
     return True
 
 
+def _never() -> bool:
+    """Whether a writer still waits whose change cannot land."""
+    return False
+
+
 class Group:
     """Lands all changes that wait, in one go, in the thread of one of the waiting writers."""
 
@@ -75,9 +97,9 @@ class Group:
         self._crowd = 1.0
         self._took = 0.0
 
-    def submit(self, change: Change) -> Outcome:
-        """Wait until a change has landed or was refused."""
-        ticket = Ticket(change)
+    def submit(self, change: Change, ready: Callable[[], object] | None = None) -> Outcome:
+        """Wait until a change has landed or was refused; it lands when it is `ready`."""
+        ticket = Ticket(change, ready=ready)
         with self._guard:
             self._waiting.append(ticket)
             leads = not self._has_leader

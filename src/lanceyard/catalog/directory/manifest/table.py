@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, NamedTuple
@@ -228,12 +228,19 @@ class ManifestTable:
         """Refuse to write where a writer feature that we do not know is in use."""
         _check_flags(self.dataset, WRITER_FLAGS, KNOWN_WRITER_FLAGS, "write")
 
-    def commit(self, edit: Edit, touched: set[FileKey], changes: Iterable[str]) -> Commit:
+    def commit(
+        self,
+        edit: Edit,
+        touched: set[FileKey],
+        changes: Iterable[str],
+        require_ready: Callable[[], None],
+    ) -> Commit:
         """Land an edit if nobody moved a row since this version.
 
         `touched` are the fragments in which the removed rows lie, `changes` ids that the
-        transaction carries, to find out later whether it landed. Rows are inserted by a `Merge`,
-        which conflicts with every commit that moves rows; the rest is an `Update`.
+        transaction carries, to find out later whether it landed. What has to be in storage by then
+        may be on its way while rows are written: `require_ready` waits for it. Rows are inserted by
+        a `Merge`, which conflicts with every commit that moves rows; the rest is an `Update`.
 
         Raises
         ------
@@ -241,7 +248,7 @@ class ManifestTable:
             Somebody else committed first; nothing of ours is left behind.
         """
         fragments = self._with_newest(touched)
-        return self._swap(fragments, self._rewritten(fragments, edit), changes)
+        return self._swap(fragments, self._rewritten(fragments, edit), changes, require_ready)
 
     def to_fold(self) -> set[FileKey]:
         """Small fragments that the next commit should rewrite as one, if there are many."""
@@ -265,9 +272,20 @@ class ManifestTable:
             chosen = chosen | {max(self.fragments, key=lambda f: int(f.metadata.id)).key}
         return [f for f in self.fragments if f.key in chosen]
 
-    def _swap(self, touched: list[Fragment], table: pa.Table, changes: Iterable[str]) -> Commit:
+    def _swap(
+        self,
+        touched: list[Fragment],
+        table: pa.Table,
+        changes: Iterable[str],
+        require_ready: Callable[[], None],
+    ) -> Commit:
         """Put new fragments with the rows of `table` in the place of old ones."""
         written = self._write(table) if table.num_rows else []
+        try:
+            require_ready()
+        except ConflictError:
+            self._discard(written)
+            raise
         operation: LanceOperation.BaseOperation
         if touched:
             gone = [f.metadata.id for f in touched]
