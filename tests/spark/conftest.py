@@ -61,3 +61,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     started = session("tests", master="local[2]", config=config)
     yield started
     started.stop()
+
+
+@pytest.fixture
+def quick(spark: SparkSession) -> Iterator[None]:
+    """For many small statements: they are over before code for them would be compiled."""
+    settings = ("spark.sql.adaptive.enabled", "spark.sql.codegen.wholeStage")
+    before = {key: spark.conf.get(key) for key in settings}
+    for key in settings:
+        spark.conf.set(key, "false")
+    yield
+    for key, value in before.items():
+        spark.conf.set(key, value)

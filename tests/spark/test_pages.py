@@ -14,6 +14,7 @@ from tests.docs.snippets import ROOT
 from tests.docs.test_pages import SPARK
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("page", sorted(SPARK))
 def test_a_reader_can_follow_a_page(
     spark: SparkSession, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

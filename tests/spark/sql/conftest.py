@@ -56,15 +56,3 @@ def sql(spark: SparkSession, tmp_path: Path) -> Iterator[Sql]:
     made("CREATE NAMESPACE yard.a")
     yield made
     detach(spark, name)
-
-
-@pytest.fixture
-def quick(spark: SparkSession) -> Iterator[None]:
-    """For many small statements: they are over before code for them would be compiled."""
-    settings = ("spark.sql.adaptive.enabled", "spark.sql.codegen.wholeStage")
-    before = {key: spark.conf.get(key) for key in settings}
-    for key in settings:
-        spark.conf.set(key, "false")
-    yield
-    for key, value in before.items():
-        spark.conf.set(key, value)
