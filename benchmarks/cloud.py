@@ -51,8 +51,9 @@ NS = catalogs.NAMESPACE
 EXPLANATION = """\
 SeaweedFS runs on this machine behind a proxy, which counts requests and delays each by 0 or 30 ms.
 Both sides work on copies of the same catalog. Tables are declared, and have no data. Figures are
-medians. The bill is arithmetic on list prices of S3 standard: $5 per million writes and lists, $0.40
-per million reads, deletes free; it is a mean, so our upkeep counts where it fell into a sample."""
+medians. The bill is arithmetic on list prices of S3 standard: $5 per million writes and lists,
+$0.40 per million reads, deletes free; it is a mean, so our upkeep counts where it fell into a
+sample."""
 
 Act = Callable[[Any, str], object]
 V2_ACTS: dict[str, Act] = {
