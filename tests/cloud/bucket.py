@@ -19,20 +19,26 @@ SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 NUMBERS = itertools.count()
 
 
+STARTED: list[tuple[int, SeaweedFS, str]] = []
+"""What was started, by which process, and where it keeps its files."""
+
+
 @cache
 def seaweed() -> SeaweedFS:
     """The SeaweedFS of this process, which ends with it."""
     folder = tempfile.mkdtemp(prefix="seaweed-", dir=SCRATCH)
     found = SeaweedFS(Path(folder))
-    owner = os.getpid()
-
-    def stop() -> None:
-        if os.getpid() == owner:  # and not in a fork
-            found.stop()
-            shutil.rmtree(folder, ignore_errors=True)
-
+    STARTED.append((os.getpid(), found, folder))
     atexit.register(stop)
     return found
+
+
+def stop() -> None:
+    """End what this process has started, and not in a fork of it."""
+    while STARTED and STARTED[-1][0] == os.getpid():
+        _, found, folder = STARTED.pop()
+        found.stop()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @cache
