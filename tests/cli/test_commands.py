@@ -105,6 +105,7 @@ def test_commands_read_a_read_only_folder_and_fail_to_change_it(
     lines = [json.dumps([w.format(**prepared) for w in case.on(MARKET)]) for case in cases]
     lines.append(json.dumps(["export", MARKET, "shop.products", "./market/products.csv"]))
     lines.append(json.dumps(["demo", "./market/sample"]))
+    lines.append(json.dumps(["config", "set", "a", "impl=dir"]))
     set_writable(home / "market", writable=False)
     try:
         done = subprocess.run(
@@ -113,13 +114,14 @@ def test_commands_read_a_read_only_folder_and_fail_to_change_it(
             capture_output=True,
             text=True,
             check=True,
+            env={**os.environ, "LANCEYARD_CONFIG": "./market/config.toml"},
             preexec_fn=without_the_rights_of_root,
         )
     finally:
         set_writable(home / "market", writable=True)
     ends = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(ends) == len(lines)
-    for case, (code, out, err) in zip(cases, ends[:-2], strict=True):
+    for case, (code, out, err) in zip(cases, ends[:-3], strict=True):
         if case.command == "maintain expire":  # Lance does not tell what it could not delete
             assert "0 versions went" in out
             continue
@@ -127,7 +129,7 @@ def test_commands_read_a_read_only_folder_and_fail_to_change_it(
         assert len(err.splitlines()) == (code == Exit.FORBIDDEN), (case, err)
         if case.writes:
             assert "ermission denied" in out + err, case
-    assert [code for code, _, _ in ends[-2:]] == [Exit.FORBIDDEN, Exit.FORBIDDEN]
+    assert [code for code, _, _ in ends[-3:]] == [Exit.FORBIDDEN] * 3
 
 
 def set_writable(root: Path, *, writable: bool) -> None:

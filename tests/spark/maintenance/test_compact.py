@@ -37,7 +37,7 @@ def test_a_namespace_is_compacted_with_all_below_it(spark, catalog):
         catalog.yard.create_namespace(name)
     inside, below, outside = (catalog.make(name, 3) for name in ("a.t", "a.b.t", "t"))
     report = compact(spark, "a", catalog=catalog.properties)
-    assert [each.table for each in report.tables] == ["a.t", "a.b.t"]
+    assert [each.table for each in report.tables] == ["a.b.t", "a.t"]
     fragments = [len(t.to_lance().get_fragments()) for t in (inside, below, outside)]
     assert fragments == [1, 1, 3]
     report = compact(spark, catalog=catalog.properties)

@@ -1,36 +1,18 @@
-"""Jobs: Python tasks on executors, whose results come back to the driver.
-
-They travel as a data source, whose partitions are tasks and whose rows are their results: that
-works in classic sessions and through Spark Connect, and no data crosses the JVM.
-"""
+"""Jobs: Python tasks whose results come back, on executors or in threads of this process."""
 
 from __future__ import annotations
 
-import base64
 import time
 import traceback
-import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
-
-from lanceyard.spark.maintenance.counting import counted, parallelism
-from lanceyard.spark.maintenance.pickling import dump, load
-from lanceyard.spark.worker import spare_imports
+from lanceyard.spark.maintenance.counting import parallelism
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-NAME = "lanceyard_jobs"
-JOB = "job.secret"
-"""The option that holds a job. It may hold credentials, and Spark hides such names in its logs."""
-MOST_PARTITIONS = 2_000
-"""With more tasks than that, some share a partition: each costs Spark tens of milliseconds."""
 
 PAUSES = (0.1, 1.0)
 """Seconds to wait before a task that storage failed is tried again."""
@@ -85,16 +67,9 @@ def run(
         return []
     if spark is None:
         return _run_here(assignments, shared, progress)
-    size = -(-len(assignments) // MOST_PARTITIONS)
-    groups = [assignments[i : i + size] for i in range(0, len(assignments), size)]
-    spark.dataSource.register(JobSource)
-    frame = spark.read.format(NAME).option(JOB, _pack((groups, dict(shared)))).load()
-    total = len(assignments)
-    with counted(spark, title, lambda done: progress(min(done * size, total), total)):
-        rows = frame.collect()
-    progress(total, total)
-    found = {row["number"]: load(row["outcome"]) for row in rows}
-    return [outcome for number in range(len(groups)) for outcome in found[number]]
+    from lanceyard.spark.maintenance.executors import run_there
+
+    return run_there(spark, title, assignments, shared, progress)
 
 
 def _run_here(
@@ -104,64 +79,18 @@ def _run_here(
 ) -> list[Any]:
     outcomes = []
     with ThreadPoolExecutor(parallelism(None)) as pool:
-        for outcome in pool.map(lambda each: _outcome(each, shared), assignments):
+        for outcome in pool.map(lambda each: outcome_of(each, shared), assignments):
             outcomes.append(outcome)
             progress(len(outcomes), len(assignments))
     return outcomes
 
 
-@dataclass
-class JobPartition(InputPartition):
-    """Some tasks that are done one after the other."""
-
-    number: int
-    assignments: bytes
-
-
-class JobSource(DataSource):
-    """A job as a table: a row for each partition."""
-
-    @classmethod
-    def name(cls) -> str:
-        return NAME
-
-    def schema(self) -> str:
-        return "number int, outcome binary"
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        # The source goes to every executor with its reader, and should not take all tasks along.
-        job, self.options = self.options[JOB], {}
-        return JobReader(*_unpack(job))
-
-
-class JobReader(DataSourceReader):
-    """Carries out a job."""
-
-    def __init__(self, groups: Sequence[Sequence[Assignment]], shared: Mapping[int, Any]) -> None:
-        """Know all tasks, until they are handed out."""
-        self._groups = groups
-        self._shared = shared
-
-    def partitions(self) -> list[InputPartition]:
-        return [
-            JobPartition(number, dump(list(group))) for number, group in enumerate(self._groups)
-        ]
-
-    def read(self, partition: InputPartition) -> Iterator[tuple[int, bytes]]:
-        assert isinstance(partition, JobPartition)
-        spare_imports()
-        outcomes = [_outcome(each, self._shared) for each in load(partition.assignments)]
-        yield partition.number, dump(outcomes)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_groups": (), "_shared": self._shared}
-
-
-def _outcome(assignment: Assignment, shared: Mapping[int, Any]) -> Any:
+def outcome_of(assignment: Assignment, shared: Mapping[int, Any]) -> Any:
+    """What a task returns, or that it raised."""
     try:
         return _patiently(assignment.task, shared.get(assignment.owner))
     except Exception as error:  # an edge: one table that fails is no reason for all to fail
-        return Failed(_portable(error), traceback.format_exc())
+        return Failed(error, traceback.format_exc())
 
 
 def _patiently(task: Task, shared: Any) -> Any:
@@ -172,20 +101,3 @@ def _patiently(task: Task, shared: Any) -> Any:
         except OSError:
             time.sleep(pause)
     return task.run(shared)
-
-
-def _portable(error: Exception) -> Exception:
-    """An error that can be read in another process."""
-    try:
-        load(dump(error))
-    except Exception:  # whatever its own code raises
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
-
-
-def _pack(job: Any) -> str:
-    return base64.b64encode(zlib.compress(dump(job), 1)).decode()
-
-
-def _unpack(text: str) -> Any:
-    return load(zlib.decompress(base64.b64decode(text)))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from pyspark import cloudpickle
-
 
 def dump(value: Any) -> bytes:
     """A value as bytes."""
+    try:
+        from pyspark import cloudpickle
+    except ImportError:  # without Spark there are no executors
+        return pickle.dumps(value)
     return bytes(cloudpickle.dumps(value))  # type: ignore[no-untyped-call]
 
 
