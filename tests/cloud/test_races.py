@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.cloud import bucket
+from tests.races import test_crossing
 from tests.races.arena import Client, Processes, Racers, declare_many
 from tests.races.test_crossing import *  # noqa: F403 - the same races
 from tests.races.test_one_name import *  # noqa: F403
@@ -46,6 +47,15 @@ def fresh(mode: str) -> Callable[[], Client]:
     """Makes the client of a root that does not exist yet, another one each time."""
     storage = tuple(bucket.storage().items())
     return lambda: Client(bucket.fresh_root(), mode, storage=storage)
+
+
+# Not in compatibility mode: without locks, a drop of a root table in its own directory may leave
+# files of an overwrite that was refused, which docs/object-stores.md says.
+@pytest.mark.parametrize("mode", ["v1", "v2"], indirect=True)
+def test_an_overwrite_is_dropped_whole_or_stays_whole(
+    racers: Racers, fresh: Callable[[], Client], rounds: int
+) -> None:
+    test_crossing.test_an_overwrite_is_dropped_whole_or_stays_whole(racers, fresh, rounds)
 
 
 @pytest.mark.parametrize("mode", ["v2"], indirect=True)
