@@ -8,7 +8,7 @@ WORKERS ?= 2
 SPARK_VERSIONS ?= 4.1.4 4.2.1
 HIVE_VERSIONS ?= 3.1.3 4.0.1
 OTHER_VERSIONS := $(SPARK_VERSIONS:%=interop-spark-%) $(HIVE_VERSIONS:%=interop-hive-%)
-OTHER_PROGRAMS := interop-lance-spark interop-impls interop-kerberos
+OTHER_PROGRAMS := interop-lance-spark interop-impls interop-hive-postgresql interop-kerberos
 
 THRIFT := src/lanceyard/catalog/hive/metastore
 
@@ -100,6 +100,11 @@ interop-spark-%: pyproject.toml constraints.txt
 
 interop-hive-%: $(READY) .hive-% ## Run the tests of Hive on another metastore: 3.1.3, 4.0.1
 	HIVE_JARS=$(CURDIR)/.hive-$* CONFORMANCE_BACKENDS=hive,hive_managed \
+		$(BIN)/python -m pytest -q -n $(WORKERS) tests/hive tests/conformance
+
+interop-hive-postgresql: $(READY) ## Run the tests of Hive on PostgreSQL, with its JDBC driver
+	$(BIN)/python -m tests.hive.postgresql
+	HIVE_DATABASE=postgresql CONFORMANCE_BACKENDS=hive,hive_managed \
 		$(BIN)/python -m pytest -q -n $(WORKERS) tests/hive tests/conformance
 
 interop-kerberos: $(READY) ## Ask for tickets; it takes MIT's KDC, and its headers for gssapi

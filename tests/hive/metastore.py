@@ -1,4 +1,7 @@
-"""A real Hive Metastore on loopback: Hive 2.3 out of PySpark's wheel, or other jars."""
+"""A real Hive Metastore on loopback: Hive 2.3 out of PySpark's wheel, or other jars.
+
+Its database is Derby, inside of it, or PostgreSQL (with Hive 2.3).
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,20 @@ import pyspark
 from lanceyard.spark.java import find_java
 from lanceyard.spark.sql.jar import find_javac
 
+from . import postgresql
+
 SOURCES = Path(__file__).parent / "java"
 JARS = "HIVE_JARS"
 """The variable that names a folder with the jars of another Hive."""
+DATABASE = "HIVE_DATABASE"
+"""The variable that says where metastores keep what they know."""
+KINDS = ("derby", "postgresql")
+LOCKS = Path(__file__).with_name("locks.sql")
 PATIENCE = 120.0
 READY = "listening at "
 SCHEMES = ("s3", "s3a", "gs", "az", "abfss", "oss", "cos", "hdfs")
 HIVE = "org.apache.hadoop.hive.metastore"
 SETTINGS = {
-    "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
     "datanucleus.schema.autoCreateAll": "true",
     "datanucleus.connectionPoolingType": "HikariCP",
     "hive.metastore.schema.verification": "false",
@@ -58,10 +66,10 @@ class MetastoreServer:
         self.folder = folder
         self.warehouse = folder / "warehouse"
         self.port = 0
-        self._settings = dict(settings or {})
+        self.database = empty_database(folder)
+        self._settings = {**self.database, **(settings or {})}
         self._options = options
         self._process: subprocess.Popen[str] | None = None
-        shutil.copytree(prepared() / "database", folder / "database")
         self.warehouse.mkdir()
 
     @property
@@ -110,21 +118,61 @@ def shared_metastore() -> MetastoreServer:
 
 @functools.cache
 def prepared() -> Path:
-    """A folder with the compiled launcher and an empty database, made at first use."""
+    """A folder with the compiled launcher and an empty database of Derby's, made at first use."""
     place = Path(tempfile.gettempdir(), f"lanceyard-hive-{os.getuid()}-{digest()}")
     if not place.is_dir():
         making = Path(tempfile.mkdtemp(prefix=f"{place.name}-"))
         try:
             compile_launcher(making / "classes")
-            process = launch(making, "prepare", classes=making / "classes")
-            process.communicate(timeout=PATIENCE)
-            assert process.returncode == 0, (making / "log").read_text()
+            fill(making, derby(making), classes=making / "classes")
             # Others may have been faster.
             with contextlib.suppress(OSError):
                 making.rename(place)
         finally:
             shutil.rmtree(making, ignore_errors=True)
     return place
+
+
+@functools.cache
+def prepared_in_postgresql() -> str:
+    """The name of an empty database, of which there are copies only."""
+    server = postgresql.shared_server()
+    name = server.create()
+    with tempfile.TemporaryDirectory(prefix="lanceyard-hive-") as folder:
+        fill(Path(folder), server.settings(name))
+    server.run(name, "--file", str(LOCKS))
+    return name
+
+
+def empty_database(folder: Path) -> Mapping[str, str]:
+    """Make a database with Hive's tables for one metastore; returns the settings for it."""
+    if kind() == "postgresql":
+        server = postgresql.shared_server()
+        return server.settings(server.create(template=prepared_in_postgresql()))
+    shutil.copytree(prepared() / "database", folder / "database")
+    return derby(folder)
+
+
+def derby(folder: Path) -> Mapping[str, str]:
+    """The settings for the database in a folder."""
+    return {
+        "javax.jdo.option.ConnectionURL": f"jdbc:derby:{folder / 'database'};create=true",
+        "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
+    }
+
+
+def kind() -> str:
+    """Which of the kinds of databases is asked for."""
+    asked = os.environ.get(DATABASE) or KINDS[0]
+    assert asked in KINDS, f"{DATABASE} is one of {', '.join(KINDS)}, not {asked}"
+    return asked
+
+
+def fill(folder: Path, settings: Mapping[str, str], *, classes: Path | None = None) -> None:
+    """Let Hive make its tables."""
+    process = launch(folder, "prepare", settings, classes=classes)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, (folder / "log").read_text()
 
 
 def digest() -> str:
@@ -152,26 +200,22 @@ def compile_launcher(target: Path) -> None:
 def launch(
     folder: Path,
     port: str,
-    settings: Mapping[str, str] | None = None,
+    settings: Mapping[str, str],
     options: Sequence[str] = (),
     *,
     classes: Path | None = None,
 ) -> subprocess.Popen[str]:
-    """Start the launcher on the database of a folder; it says on its output when it is ready."""
-    database = f"jdbc:derby:{folder / 'database'};create=true"
-    warehouse = f"file:{folder / 'warehouse'}"
-    local = {
-        "javax.jdo.option.ConnectionURL": database,
-        "hive.metastore.warehouse.dir": warehouse,
-    }
+    """Start the launcher in a folder; it says on its output when it is ready."""
+    local = {"hive.metastore.warehouse.dir": f"file:{folder / 'warehouse'}"}
     for name in ("core-site.xml", "hive-site.xml"):
-        write_site(folder / name, {**SETTINGS, **local, **(settings or {})})
-    path = f"{folder}:{classes or prepared() / 'classes'}:{jars()}/*"
+        write_site(folder / name, {**SETTINGS, **local, **settings})
+    drivers = [postgresql.driver()] if kind() == "postgresql" else []
+    path = (str(folder), str(classes or prepared() / "classes"), f"{jars()}/*", *drivers)
     options = (*OPTIONS, *options, f"-Dderby.stream.error.file={folder / 'derby.log'}")
-    arguments = (database, warehouse, port, str(os.getpid()))
+    parent = str(os.getpid())
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
-            [find_java(), *options, "-cp", path, "LoopbackMetastore", *arguments],
+            [find_java(), *options, "-cp", ":".join(path), "LoopbackMetastore", port, parent],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,

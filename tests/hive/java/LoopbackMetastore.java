@@ -1,5 +1,6 @@
 import java.io.PrintStream;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -9,6 +10,7 @@ import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.IHMSHandler;
 import org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore;
@@ -26,16 +28,22 @@ import org.apache.thrift.transport.TTransportFactory;
  */
 public final class LoopbackMetastore {
   private static final String HIVE = "org.apache.hadoop.hive.";
+  private static final String OPTION = "javax.jdo.option.Connection";
+  private static final String URL = OPTION + "URL";
+  private static final String SYNTAX_ERROR = "42601";
+
+  /** What Derby and PostgreSQL say of a table that is not there. */
+  private static final Set<String> NO_SUCH_TABLE = Set.of("42X05", "42P01");
 
   private LoopbackMetastore() {}
 
-  /** Arguments: the JDBC address, the warehouse, the port (or {@code prepare}), the parent. */
+  /** Arguments: the port (or {@code prepare}), the parent. */
   public static void main(String[] arguments) {
     PrintStream output = System.out;
     System.setOut(System.err); // Logs go there, and the output is read for one line only.
     try {
-      endWith(Long.parseLong(arguments[3]));
-      run(arguments[0], arguments[1], arguments[2], output);
+      endWith(Long.parseLong(arguments[1]));
+      run(arguments[0], output);
       System.exit(0);
     } catch (Throwable failure) {
       failure.printStackTrace();
@@ -43,15 +51,14 @@ public final class LoopbackMetastore {
     }
   }
 
-  private static void run(String database, String warehouse, String port, PrintStream output)
-      throws Exception {
+  private static void run(String port, PrintStream output) throws Exception {
     Configuration conf = configuration();
     if (port.equals("prepare")) {
       prepareLocks(conf);
       handler(conf);
-      stop(database);
+      stop(conf.get(URL));
     } else {
-      moveWarehouse(database, warehouse);
+      moveWarehouse(conf);
       serve(conf, handler(conf), Integer.parseInt(port), output);
     }
   }
@@ -72,11 +79,22 @@ public final class LoopbackMetastore {
     return (Configuration) find("conf.HiveConf").getConstructor().newInstance();
   }
 
-  /** Hive 4 has this among its tests only; it needs no locks for what we do. */
+  /**
+   * Hive 4 has this among its tests only; it needs no locks for what we do. On PostgreSQL it gets
+   * as far as the first type of Derby's; {@code locks.sql} has the rest.
+   */
   private static void prepareLocks(Configuration conf) throws Exception {
     Class<?> preparation = find("metastore.txn.TxnDbUtil");
-    if (preparation != null) {
+    if (preparation == null) {
+      return;
+    }
+    try {
       named(preparation, "prepDb", 1).invoke(null, conf);
+    } catch (InvocationTargetException failure) {
+      if (!(failure.getCause() instanceof SQLException)
+          || !((SQLException) failure.getCause()).getSQLState().equals(SYNTAX_ERROR)) {
+        throw failure;
+      }
     }
   }
 
@@ -151,18 +169,20 @@ public final class LoopbackMetastore {
   }
 
   /** The database was prepared elsewhere, and knows where its own warehouse was. */
-  private static void moveWarehouse(String database, String warehouse) throws SQLException {
+  private static void moveWarehouse(Configuration conf) throws SQLException {
     List<String> statements =
         List.of(
-            "update DBS set DB_LOCATION_URI = ? where NAME = 'default'",
-            "update CTLGS set LOCATION_URI = ? where NAME = 'hive'");
-    try (Connection connection = DriverManager.getConnection(database)) {
+            "update \"DBS\" set \"DB_LOCATION_URI\" = ? where \"NAME\" = 'default'",
+            "update \"CTLGS\" set \"LOCATION_URI\" = ? where \"NAME\" = 'hive'");
+    try (Connection connection =
+        DriverManager.getConnection(
+            conf.get(URL), conf.get(OPTION + "UserName"), conf.get(OPTION + "Password"))) {
       for (String each : statements) {
         try (PreparedStatement statement = connection.prepareStatement(each)) {
-          statement.setString(1, warehouse);
+          statement.setString(1, conf.get("hive.metastore.warehouse.dir"));
           statement.executeUpdate();
         } catch (SQLException failure) {
-          if (!failure.getSQLState().equals("42X05")) { // There are no catalogs before Hive 3.
+          if (!NO_SUCH_TABLE.contains(failure.getSQLState())) { // No catalogs before Hive 3.
             throw failure;
           }
         }
@@ -170,7 +190,11 @@ public final class LoopbackMetastore {
     }
   }
 
+  /** Derby keeps its files open until then. */
   private static void stop(String database) {
+    if (!database.startsWith("jdbc:derby:")) {
+      return;
+    }
     try {
       DriverManager.getConnection(database.replace(";create=true", "") + ";shutdown=true").close();
     } catch (SQLException always) {
