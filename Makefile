@@ -8,7 +8,11 @@ WORKERS ?= 2
 SPARK_VERSIONS ?= 4.1.4 4.2.1
 HIVE_VERSIONS ?= 3.1.3 4.0.1
 OTHER_VERSIONS := $(SPARK_VERSIONS:%=interop-spark-%) $(HIVE_VERSIONS:%=interop-hive-%)
-OTHER_PROGRAMS := interop-lance-spark interop-impls interop-hive-postgresql interop-kerberos
+OTHER_PROGRAMS := interop-lance-spark interop-impls interop-hive-postgresql interop-kerberos \
+	interop-azurite interop-moto
+BUCKETS := bucket_v1,bucket_v2,bucket_compat,bucket_bare,bucket_managed
+IN_BUCKETS := tests/cloud $(addprefix tests/conformance/test_,$(addsuffix .py,\
+	declare create drop rename listing new_versions))
 
 THRIFT := src/lanceyard/catalog/hive/metastore
 
@@ -51,7 +55,7 @@ deep: $(READY) ## Run the long campaigns: random walks, kills, races
 	CONFORMANCE_BACKENDS=rest_memory,rest_v1,rest_v2,rest_compat,rest_bare,rest_managed \
 		$(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
 	CONFORMANCE_BACKENDS=hive,hive_managed $(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
-	CONFORMANCE_BACKENDS=s3_v1,s3_v2,s3_compat,s3_bare,s3_managed \
+	CONFORMANCE_BACKENDS=$(BUCKETS) \
 		$(BIN)/python -m pytest -q -n $(WORKERS) tests/conformance
 
 bench: $(READY) .venv-lance-impls ## Compare with the reference implementation and with Parquet, side by side
@@ -111,6 +115,22 @@ interop-kerberos: $(READY) ## Ask for tickets; it takes MIT's KDC, and its heade
 	$(BIN)/pip install --quiet --editable '.[hive-kerberos]' --constraint constraints.txt
 	$(BIN)/python -m pytest -q -m interop tests/hive/test_kerberos.py
 
+interop-azurite: $(READY) .azurite ## Keep catalogs in Azurite, an Azure on this machine; it takes Node
+	PATH="$$PATH:$(CURDIR)/.azurite/node_modules/.bin" CLOUD_STORE=azurite \
+		CONFORMANCE_BACKENDS=$(BUCKETS) $(BIN)/python -m pytest -q $(IN_BUCKETS)
+
+interop-moto: $(READY) .venv-moto ## Keep catalogs in moto, an S3 of another make
+	PATH="$$PATH:$(CURDIR)/.venv-moto/bin" CLOUD_STORE=moto \
+		CONFORMANCE_BACKENDS=$(BUCKETS) $(BIN)/python -m pytest -q $(IN_BUCKETS)
+
+.azurite:
+	npm install --silent --no-fund --no-audit --prefix $@.part azurite@3.37.0
+	mv $@.part $@
+
+.venv-moto: # It brings half of what AWS has for Python
+	$(PYTHON) -m venv $@
+	$@/bin/pip install --quiet 'moto[server]==5.2.5'
+
 .PRECIOUS: .hive-%
 
 .hive-%: tests/hive/pom.xml # Maven fetches the jars; Hive 4 has parted its server from the rest
@@ -136,4 +156,4 @@ thrift: ## Generate the protocol of the Hive Metastore anew; it takes a thrift c
 	rm -rf .thrift
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark .venv-lance-impls .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark .venv-lance-impls .venv-moto .azurite* .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -36,7 +36,6 @@ from report import grid, number, versions
 import lanceyard
 from tests.cloud import bucket
 from tests.cloud.proxy import Proxy, Request
-from tests.rest.vending.seaweed import BUCKET
 
 OUTPUT = Path(__file__).with_name("cloud.md")
 TABLES, SAMPLES, LATENCY = 100, 5, 0.03
@@ -97,7 +96,7 @@ def first() -> list[str]:
 def copy_in(seed: Path) -> str:
     """A copy of a local catalog in the bucket."""
     root = bucket.fresh_root()
-    key = root.removeprefix(f"s3://{BUCKET}/")
+    key = root.removeprefix(bucket.KIND.uri())
     for path in seed.rglob("*"):
         if path.is_file():
             obstore.put(bucket.objects(), f"{key}/{path.relative_to(seed)}", path.read_bytes())
@@ -116,7 +115,7 @@ def distant(latency: float) -> Iterator[str]:
     """The endpoint of a proxy that only delays, in a process of its own."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    arguments = (bucket.seaweed().endpoint, latency, theirs)
+    arguments = (bucket.server().address, latency, theirs)
     process = context.Process(target=_serve, args=arguments, daemon=True)
     process.start()
     try:
@@ -135,7 +134,7 @@ def _serve(upstream: str, latency: float, line: Any) -> None:
 def costs(mode: str, acts: dict[str, Act], seed: Path | None) -> dict[str, dict[str, Cost]]:
     """What each operation costs on each side."""
     found = {name: {side: Cost() for side in ("reference", "lanceyard")} for name in acts}
-    with Proxy(bucket.seaweed().endpoint) as proxy:
+    with Proxy(bucket.server().address) as proxy:
         for side in ("reference", "lanceyard"):
             root = copy_in(seed) if seed else bucket.fresh_root()
             namespace = open_side(side, root, mode, proxy.endpoint)

@@ -1,4 +1,7 @@
-"""The bucket: one SeaweedFS for all tests of a process, and fresh prefixes in it."""
+"""The bucket: one object store for all tests of a process, and fresh prefixes in it.
+
+It is SeaweedFS; `CLOUD_STORE=azurite` or `CLOUD_STORE=moto` choose another one.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,35 @@ import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from obstore.store import S3Store
+from tests.cloud.servers.azurite import AzuriteServer
+from tests.cloud.servers.moto import MotoServer
+from tests.cloud.servers.seaweedfs import SeaweedServer
+from tests.cloud.servers.server import Server
 
-from tests.rest.vending.seaweed import BUCKET, KEY, SECRET, SeaweedFS, open_store
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
 SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 NUMBERS = itertools.count()
+SERVERS: dict[str, type[SeaweedServer | AzuriteServer | MotoServer]] = {
+    "seaweedfs": SeaweedServer,
+    "azurite": AzuriteServer,
+    "moto": MotoServer,
+}
+KIND = SERVERS[os.environ.get("CLOUD_STORE", "seaweedfs")]
+"""The object store of this run, and what it can do."""
 
-
-STARTED: list[tuple[int, SeaweedFS, str]] = []
+STARTED: list[tuple[int, Server, str]] = []
 """What was started, by which process, and where it keeps its files."""
 
 
 @cache
-def seaweed() -> SeaweedFS:
-    """The SeaweedFS of this process, which ends with it."""
-    folder = tempfile.mkdtemp(prefix="seaweed-", dir=SCRATCH)
-    found = SeaweedFS(Path(folder))
+def server() -> Server:
+    """The object store of this process, which ends with it."""
+    folder = tempfile.mkdtemp(prefix="bucket-", dir=SCRATCH)
+    found = KIND(Path(folder))
     STARTED.append((os.getpid(), found, folder))
     atexit.register(stop)
     return found
@@ -42,32 +56,21 @@ def stop() -> None:
 
 
 @cache
-def objects() -> S3Store:
+def objects() -> ObjectStore:
     """All that lies in the bucket."""
-    return open_store(BUCKET, seaweed().storage)
+    return server().objects()
 
 
 def fresh_root() -> str:
     """The URI of a root where nothing is yet."""
-    return f"s3://{BUCKET}/{os.getpid()}-{next(NUMBERS)}/root"
+    return f"{KIND.uri()}{os.getpid()}-{next(NUMBERS)}/root"
 
 
-def environment(endpoint: str | None = None) -> Mapping[str, str]:
+def environment(address: str | None = None) -> Mapping[str, str]:
     """What tells every program how to reach the bucket, or a proxy in front of it."""
-    return {
-        "AWS_ACCESS_KEY_ID": KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_ENDPOINT": endpoint or seaweed().endpoint,
-        "AWS_REGION": "us-east-1",
-        "AWS_ALLOW_HTTP": "true",
-    }
+    return server().environment(address)
 
 
-def storage(endpoint: str | None = None) -> dict[str, str]:
+def storage(address: str | None = None) -> dict[str, str]:
     """The properties of a catalog in the bucket, where the environment does not say them."""
-    return {
-        "storage.access_key_id": KEY,
-        "storage.secret_access_key": SECRET,
-        "storage.endpoint": endpoint or seaweed().endpoint,
-        "storage.region": "us-east-1",
-    }
+    return {f"storage.{name}": value for name, value in server().options(address).items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +21,24 @@ MODES: dict[str, dict[str, str]] = {
 Open = Callable[..., Any]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(**capabilities): the object stores a test is for")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what the object store of this run cannot do."""
+    here = Path(__file__).parent
+    items[:] = [item for item in items if here not in item.path.parents or _is_met(item)]
+
+
+def _is_met(test: pytest.Item) -> bool:
+    needs = [need for mark in test.iter_markers("needs") for need in mark.kwargs.items()]
+    return all(getattr(bucket.KIND, name) == value for name, value in needs)
+
+
 @pytest.fixture(scope="session")
 def _proxy() -> Iterator[Proxy]:
-    with Proxy(bucket.seaweed().endpoint) as running:
+    with Proxy(bucket.server().address) as running:
         yield running
 
 

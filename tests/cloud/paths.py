@@ -12,10 +12,9 @@ from urllib.parse import quote, unquote
 
 import obstore
 
-from tests.cloud.bucket import objects
-from tests.rest.vending.seaweed import BUCKET
+from tests.cloud.bucket import KIND, objects
 
-PREFIX = f"s3://{BUCKET}/"
+PREFIX = KIND.uri()
 
 
 class Status(NamedTuple):

@@ -16,6 +16,8 @@ from typing import NamedTuple, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 LARGEST_HEAD = 1 << 20
+COPIES = {"x-amz-copy-source", "x-ms-copy-source"}
+CONDITION_FAILED = (409, 412)
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n"
 WRITTEN = b'HTTP/1.1 200 OK\r\netag: "0"\r\ncontent-length: 0\r\n\r\n'
 BROKEN = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n"
@@ -55,11 +57,12 @@ class Request:
     @property
     def kind(self) -> str:
         """The method, or what a request for many objects does."""
-        if self.method == "GET" and "list-type" in self.query:
+        asks = self.query.get("comp", [])  # Azure's word for what S3 has names of its own for
+        if self.method == "GET" and ("list-type" in self.query or "list" in asks):
             return "LIST"
-        if self.method == "POST" and "delete" in self.query:
+        if self.method == "POST" and ("delete" in self.query or "batch" in asks):
             return "DELETE MANY"
-        if self.method == "PUT" and "x-amz-copy-source" in self.headers:
+        if self.method == "PUT" and not COPIES.isdisjoint(self.headers):
             return "COPY"
         return self.method
 
@@ -210,7 +213,7 @@ class Proxy:
             told = before
         if fault is Fault.BROKEN:
             told = BROKEN
-        if fault is Fault.IGNORED and request.status == 412:
+        if fault is Fault.IGNORED and request.status in CONDITION_FAILED:
             told = WRITTEN
         writer.write(told)
         await writer.drain()

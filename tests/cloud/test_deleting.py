@@ -10,12 +10,20 @@ import obstore
 import pytest
 
 import lanceyard
+from lanceyard.storage.remote import RemoteStore
 from tests.cloud import bucket
 from tests.cloud.conftest import Open
 from tests.cloud.paths import ObjectPath
 from tests.cloud.proxy import Fault, Proxy
 
-MANY = 2_500
+BATCH = bucket.KIND.batch
+MANY = 5 * BATCH // 2
+
+
+@pytest.fixture(autouse=True)
+def _pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a page of a listing be what one request deletes."""
+    monkeypatch.setattr("lanceyard.storage.remote.PAGE", BATCH)
 
 
 @pytest.fixture
@@ -43,8 +51,30 @@ def test_files_are_deleted_in_batches_with_progress(
     proxy.forget()
     catalog.drop_table({"id": ["ns", "t"]})
     assert not table.exists()
-    assert proxy.counts()["DELETE MANY"] == 3
-    assert "2000 files so far" in caplog.text
+    counts = proxy.counts()
+    assert counts["DELETE MANY"] == 3
+    assert f"{2 * BATCH} files so far" in caplog.text
+
+
+def test_a_deletion_whose_reply_was_lost_is_done(
+    catalog: Any, proxy: Proxy, root: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = ObjectPath.of(catalog.describe_table({"id": ["ns", "t"]}).location)
+    with proxy.failing(Fault.LOST, lambda request: request.kind == "DELETE MANY") as rule:
+        catalog.drop_table({"id": ["ns", "t"]})
+    assert rule.met
+    assert not place.exists()
+    assert not caplog.records
+
+
+def test_of_files_to_be_deleted_some_may_be_gone(root: str) -> None:
+    store = RemoteStore(root, bucket.server().options())
+    there = [f"t/{number}" for number in range(5)]
+    for path in there:
+        store.put_if_absent(path, b"")
+    store.delete_all(["t/gone", *there, "t/gone-too"])
+    assert not store.has_file("t")
+    store.delete_all([])
 
 
 def test_a_deletion_that_was_cut_short_is_finished_by_repair(

@@ -17,12 +17,10 @@ from tests.cloud.conftest import Open
 from tests.cloud.paths import ObjectPath
 from tests.conformance.kit import numbers, stream
 
-OPTIONS = {name.removeprefix("storage."): value for name, value in bucket.storage("-").items()}
-
 
 def options() -> dict[str, str]:
     """How plain pylance reaches the bucket."""
-    return {**OPTIONS, "endpoint": bucket.seaweed().endpoint, "allow_http": "true"}
+    return {**bucket.server().options(), "allow_http": "true"}
 
 
 @pytest.fixture

@@ -252,8 +252,8 @@ REST = [
 
 IN_A_BUCKET = frozenset({"test_declare", "test_deregister", "test_register", "test_rename"})
 
-S3 = [
-    replace(backend, name=f"s3_{backend.name}", remote=True, only=IN_A_BUCKET)
+BUCKETS = [
+    replace(backend, name=f"bucket_{backend.name}", remote=True, only=IN_A_BUCKET)
     for backend in BACKENDS[1:]
 ]
 """The same in a bucket: a part of one of them in a plain run, all of them in `make deep`."""
@@ -269,7 +269,7 @@ REFERENCES = [
 ]
 """The directory namespace inside pylance, measured by `ledger.py`."""
 
-ALL = {backend.name: backend for backend in [*BACKENDS, *HIVE, *S3, *REST, *REFERENCES]}
+ALL = {backend.name: backend for backend in [*BACKENDS, *HIVE, *BUCKETS, *REST, *REFERENCES]}
 
 
 def selected() -> list[Backend]:
@@ -277,4 +277,4 @@ def selected() -> list[Backend]:
     names = os.environ.get("CONFORMANCE_BACKENDS")
     if names:
         return [replace(ALL[name], only=frozenset()) for name in names.split(",")]
-    return [*BACKENDS, ALL["rest_v2"], *HIVE, ALL["s3_compat"]]
+    return [*BACKENDS, ALL["rest_v2"], *HIVE, ALL["bucket_compat"]]

@@ -21,7 +21,7 @@ from lance_namespace.errors import ErrorCode, LanceNamespaceError
 from lance_namespace_urllib3_client.models.version_range import VersionRange
 from obstore.store import LocalStore
 
-from tests.cloud.paths import ObjectPath
+from tests.cloud.paths import PREFIX, ObjectPath
 
 if TYPE_CHECKING:
     from .backends import Backend
@@ -69,7 +69,7 @@ def stream(data: pa.Table) -> bytes:
 def directory(location: str | None) -> Place:
     """The directory a location names."""
     assert location, "no location"
-    if location.startswith("s3://"):
+    if location.startswith(PREFIX):
         return ObjectPath.of(location)
     return Path(location.removeprefix("file://"))
 

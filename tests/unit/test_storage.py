@@ -248,7 +248,9 @@ def test_a_relative_root_counts_from_the_current_folder() -> None:
     assert store.location("") == os.path.join(os.getcwd(), "some", "where")
 
 
-@pytest.mark.parametrize("root", ["file://elsewhere/x", "nonsense://x/y"])
+@pytest.mark.parametrize(
+    "root", ["file://elsewhere/x", "nonsense://x/y", "abfs://x@y/z", "s3a://x/y"]
+)
 def test_a_root_that_cannot_be_opened_is_refused(root: str) -> None:
     with pytest.raises(InvalidInputError, match=root):
         open_store(DirectorySettings(root=root))

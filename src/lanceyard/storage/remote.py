@@ -9,6 +9,7 @@ import random
 import re
 import time
 import uuid
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -33,6 +34,8 @@ PAGE = 1_000
 PUTTING = 5.0
 """Seconds within which a write is tried again."""
 FIRST_PAUSE = 0.05
+SCHEMES = ("s3", "az", "abfss", "gs")
+"""Those that both Lance and obstore know."""
 NOT_IN_URIS = re.compile("[%#? ]")
 """What would end the path of a URI, or stand for something else in it."""
 
@@ -242,9 +245,13 @@ class RemoteStore(Store):
 
     def delete_all(self, paths: Iterable[str]) -> None:
         doomed = list(paths)
-        if doomed:
-            with os_errors(doomed[0]):
+        try:
+            with os_errors(next(iter(doomed), "")):
                 obstore.delete(self._store, doomed)
+        except FileNotFoundError:
+            # Azure says so of one that is gone, and not what became of the others.
+            with ThreadPoolExecutor(COPIERS) as deleters:
+                deque(deleters.map(self.delete, doomed), maxlen=0)
 
     def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
         kept = [f"{path}/{name}" for name in last]
@@ -276,6 +283,10 @@ class RemoteStore(Store):
 
 def open_remote(root: str, options: Mapping[str, str], retry: Mapping[str, Any] = RETRY) -> Any:
     """Open the obstore store that a URI names, with Lance's option names."""
+    scheme = root.partition("://")[0].lower()
+    if scheme not in SCHEMES:
+        known = ", ".join(f"{each}://" for each in SCHEMES)
+        raise InvalidInputError(f"cannot open root {root!r}: it is none of {known}")
     config, client = for_obstore(options)
     try:
         return from_url(root, config=config, client_options=client, retry_config=retry)  # type: ignore[call-overload]

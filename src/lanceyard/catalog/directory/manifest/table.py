@@ -19,7 +19,12 @@ from lanceyard.catalog.directory.layout import MANIFEST
 from lanceyard.catalog.directory.manifest import schema as rows_schema
 from lanceyard.catalog.directory.manifest.homes import FileKey, Residents
 from lanceyard.catalog.snapshot import TABLE_VERSION, Edit, Row
-from lanceyard.errors import InternalError, InvalidInputError, UnsupportedOperationError
+from lanceyard.errors import (
+    InternalError,
+    InvalidInputError,
+    UnsupportedOperationError,
+    lacks_permission,
+)
 from lanceyard.storage.base import Store
 
 READER_FLAGS = "lance.namespace.manifest.reader_feature_flags"
@@ -133,6 +138,8 @@ class ManifestTable:
                 storage_options=dict(store.quick_options) or None,
             )
         except OSError as cause:
+            if lacks_permission(cause):
+                raise
             raise ConflictError(str(cause)) from cause
 
     @property

@@ -1,0 +1,1 @@
+"""Object stores that tests start on this machine: one module for each."""

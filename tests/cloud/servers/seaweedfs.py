@@ -1,0 +1,20 @@
+"""SeaweedFS, which comes from PyPI and is there in every run of the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cloud.servers.s3 import S3Server
+from tests.rest.vending.seaweed import SeaweedFS
+
+
+class SeaweedServer(S3Server):
+    """A running SeaweedFS."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start it; its files are in a folder."""
+        self._running = SeaweedFS(folder)
+        self.address = self._running.endpoint
+
+    def stop(self) -> None:
+        self._running.stop()
