@@ -13,6 +13,11 @@ from tests.races.test_one_name import *  # noqa: F403
 
 ONE, MANY = 1, 20
 
+# With time between requests it leaves a row or markers behind: see docs/object-stores.md.
+test_an_overwrite_is_dropped_whole_or_stays_whole = pytest.mark.needs(is_quick=True)(
+    test_an_overwrite_is_dropped_whole_or_stays_whole  # noqa: F405
+)
+
 
 @pytest.fixture(scope="session")
 def processes() -> Iterator[Processes]:
