@@ -25,7 +25,6 @@ class AzuriteServer(Server):
     """A running Azurite, which keeps everything in memory."""
 
     scheme = "az"
-    is_quick = False
     batch = 256
     who = "account_name"
     secret = "account_key"

@@ -13,7 +13,6 @@ class MotoServer(S3Server):
     """A running `moto_server`."""
 
     checks_signatures = False
-    is_quick = False
 
     def __init__(self, folder: Path) -> None:
         """Start it, and make the bucket."""

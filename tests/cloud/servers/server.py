@@ -22,8 +22,6 @@ class Server(ABC):
     """What URIs of its objects begin with."""
     checks_signatures: ClassVar[bool] = True
     """Wrong credentials are refused."""
-    is_quick: ClassVar[bool] = True
-    """Next to no time passes between two requests of a racer."""
     batch: ClassVar[int] = 1_000
     """How many objects are deleted by one request."""
     who: ClassVar[str]
