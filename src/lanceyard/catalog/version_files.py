@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from lanceyard.catalog.ranges import Ranges
 from lanceyard.catalog.versions import STAGED, TableVersion, final_name
+from lanceyard.errors import InvalidInputError
+from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
 
 LOGGER = logging.getLogger(__name__)
@@ -103,6 +105,31 @@ class VersionFiles:
     def move_aside(self, version: int, mark: str) -> None:
         """Take a torn manifest out of the way of the next commit, for `repair` to look at."""
         self._store.move(self.path(version), f"{self.path(version)}-torn-{mark}")
+
+    def staged(
+        self, identifier: Identifier, asked: TableVersion, at: float | None = None
+    ) -> TableVersion:
+        """The version that a request wants, once its staged manifest is known to be there.
+
+        It is of a moment, in seconds since the epoch, or of when it was staged. Raises
+        `InvalidInputError` if the manifest is not staged in this table's directory.
+        """
+        path = self.path_of(asked.manifest)
+        found = self._store.stat(path)
+        if found is None:
+            raise InvalidInputError(
+                f"there is no staged manifest {asked.manifest!r} of table {identifier}"
+            )
+        self._store.sync(path)
+        return TableVersion(
+            asked.number,
+            asked.manifest,
+            asked.size or found.size,
+            asked.e_tag or found.e_tag,
+            round((found.modified if at is None else at) * 1000),
+            asked.metadata,
+            asked.manifest,
+        )
 
     def publish(self, staged: str, *, insist: bool = False) -> Published:
         """Give a staged manifest its final name, if no other manifest has it.

@@ -84,23 +84,8 @@ class ManagedVersions:
         InvalidInputError
             The manifest is not staged in this table's directory.
         """
-        version, name = step.version, step.version.manifest
-        path = f"{location}/_versions/{name}"
-        found = self._store.stat(path)
-        if found is None:
-            raise errors.InvalidInputError(
-                f"there is no staged manifest {name!r} of table {step.identifier}"
-            )
-        self._store.sync(path)
-        return TableVersion(
-            version.number,
-            name,
-            version.size or found.size,
-            version.e_tag or found.e_tag,
-            round(self._clock() * 1000),
-            version.metadata,
-            name,
-        )
+        files = VersionFiles(self._store, location)
+        return files.staged(step.identifier, step.version, self._clock())
 
     def publish(self, table: Row, version: TableVersion) -> bool:
         """Give a committed manifest its final name; False if it is lost.

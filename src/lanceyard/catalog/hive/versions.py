@@ -212,23 +212,7 @@ class ManagedVersions:
         self, identifier: Identifier, table: LanceTable, asked: TableVersion
     ) -> TableVersion:
         """The version that a request wants, once its staged manifest is known to be there."""
-        place, name = self._places.at(table.location), asked.manifest
-        path = self._files(table).path_of(name)
-        found = place.store.stat(path)
-        if found is None:
-            raise errors.InvalidInputError(
-                f"there is no staged manifest {name!r} of table {identifier}"
-            )
-        place.store.sync(path)
-        return TableVersion(
-            asked.number,
-            name,
-            asked.size or found.size,
-            asked.e_tag or found.e_tag,
-            round(found.modified * 1000),
-            asked.metadata,
-            name,
-        )
+        return self._files(table).staged(identifier, asked)
 
     def _discard(self, table: LanceTable, refused: TableVersion) -> None:
         """What was refused for building upon something foreign must not fit later on."""
