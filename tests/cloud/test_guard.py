@@ -84,7 +84,7 @@ def test_it_is_used_if_that_is_wanted(
     act(catalog)
 
 
-@pytest.mark.parametrize("mode", ["v1", "v2", "compat", "managed"])
+@pytest.mark.parametrize("mode", ["v1"])
 @pytest.mark.usefixtures("_careless")
 def test_a_single_writer_can_work_with_it(open_catalog: Open, mode: str) -> None:
     catalog = open_catalog(mode, unsafe_store="true", drop_retention="0")
