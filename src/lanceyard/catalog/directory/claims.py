@@ -24,7 +24,7 @@ class Claims:
     """The claims on the directories of a root."""
 
     def __init__(self, store: Store, window: float, clock: Callable[[], float]) -> None:
-        """Take a claim for abandoned that is older than the window."""
+        """Take a directory for abandoned that nobody wrote to within the window."""
         self._store = store
         self._window = window
         self._clock = clock
@@ -57,21 +57,17 @@ class Claims:
             yield claimed
         finally:
             with contextlib.suppress(OSError):  # it will be old some day
-                self.give_up(path)
-
-    def give_up(self, path: str) -> None:
-        """Take a claim away that is ours, or that a crash left."""
-        self._store.delete(_file(path))
+                self._store.delete(_file(path))
 
     def mark(self, path: str) -> None:
         """Claim a directory that is ours already, if it has no claim."""
         self._store.put_if_absent(_file(path), b"dropping")
 
-    def is_abandoned(self, path: str, marker: str = layout.DROPPING) -> bool:
-        """Whether whoever marked a directory is gone: we hold it, or the mark is old."""
+    def is_abandoned(self, path: str) -> bool:
+        """Whether whoever marked a directory is gone: we hold it, or nothing was written lately."""
         if self._store.has_locks:
             return True
-        written = self._store.modified(f"{path}/{marker}")
+        written = self._store.changed(path)
         return written is not None and self._clock() - written > self._window
 
 

@@ -36,6 +36,7 @@ _T = TypeVar("_T")
 
 RESTING = (State.MOVED, State.DROPPED)
 """States in which a directory is left alone, and a new table of its name is made elsewhere."""
+UNFINISHED = (State.CREATING, State.DROPPING)
 HIDDEN = (State.DEREGISTERED, State.DROPPING, State.DROPPED, State.CREATING, State.MOVED)
 
 
@@ -140,11 +141,15 @@ class CompatibleCatalog(Catalog):
     @contextlib.contextmanager
     def _claimed(self, identifier: Identifier, own: str) -> Iterator[bool]:
         """Have the directory of a root table to ourselves, unless the table is elsewhere."""
-        row = self._hashed.manifest.find(identifier)
-        elsewhere = row is not None and row.location != own
-        if self._store.has_locks or elsewhere or self._listing.state(own) in RESTING:
+        if self._store.has_locks:
             yield False
             return
+        row, state = self._hashed.manifest.find(identifier), self._listing.state(own)
+        if state in RESTING or (row is not None and row.location != own):
+            yield False
+            return
+        if row is None and state in UNFINISHED:
+            self._listing.require_free(identifier, own)
         with self._listing.claims.taken(identifier, own) as claimed:
             yield claimed
 
@@ -359,7 +364,7 @@ class CompatibleCatalog(Catalog):
         change = MoveTable(identifier.object_id, target.object_id, old, new)
         if self._listing.state(old) not in VISIBLE:
             # Whoever hid it crashed before it changed the row, unless it is at work.
-            if not self._listing.claims.is_abandoned(old, layout.DEREGISTERED):
+            if not self._listing.claims.is_abandoned(old):
                 raise errors.ConcurrentModificationError(
                     f"table {identifier} is being renamed or dropped by another writer"
                 )

@@ -97,25 +97,23 @@ class ListingCatalog(Catalog):
         with layout.holding(self._store, identifier, path):
             if self._store.has_locks:
                 self.require_free(identifier, path)
-            while not self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved"):
+            while not self._has_reserved(path):
                 self.require_free(identifier, path)  # unless it is what a crash left
-            if not self._store.has_locks:
-                self._require_alone(identifier, path)
         return self._entry(path)
 
-    def _require_alone(self, identifier: Identifier, path: str) -> None:
-        """Refuse a directory that we have reserved if more lies in it.
+    def _has_reserved(self, path: str) -> bool:
+        """Reserve a directory in which nothing lies; False if something does.
 
         Whoever creates a table there marks it before it looks, and we look after we marked it: of
         two at once at least one sees the other.
         """
-        others = self._store.inhabited(path) - {layout.RESERVED}
-        if others == {layout.DROPPING} and self.claims.is_abandoned(path):
-            self.claims.give_up(path)
-        elif others:
-            self._store.delete(f"{path}/{layout.RESERVED}")
-            self.require_free(identifier, path)
-            raise errors.in_the_making(identifier)
+        marker = f"{path}/{layout.RESERVED}"
+        if not self._store.put_if_absent(marker, b"reserved"):
+            return False
+        if self._store.has_locks or self._store.inhabited(path) == {layout.RESERVED}:
+            return True
+        self._store.delete(marker)
+        return False
 
     def create_table(
         self,
@@ -304,8 +302,7 @@ class ListingCatalog(Catalog):
         state = self.state(path, claimed=claimed)
         begun = state is State.DEREGISTERED and self._has_only_markers(path)
         if begun or state in (State.DROPPING, State.CREATING):
-            marker = layout.DROPPING if state is State.DROPPING else layout.DEREGISTERED
-            if not self.claims.is_abandoned(path, marker):
+            if not self.claims.is_abandoned(path):
                 raise errors.in_the_making(identifier)
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
             return
