@@ -36,6 +36,7 @@ _T = TypeVar("_T")
 
 RESTING = (State.MOVED, State.DROPPED)
 """States in which a directory is left alone, and a new table of its name is made elsewhere."""
+UNFINISHED = (State.CREATING, State.DROPPING)
 HIDDEN = (State.DEREGISTERED, State.DROPPING, State.DROPPED, State.CREATING, State.MOVED)
 
 
@@ -131,8 +132,26 @@ class CompatibleCatalog(Catalog):
         own = self._own_path(identifier)
         if own is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
-        with layout.holding(self._store, identifier, own):
-            return self._create_own(identifier, own, properties, writer, replace=replace)
+        holding = layout.holding(self._store, identifier, own)
+        with holding, self._claimed(identifier, own) as claimed:
+            return self._create_own(
+                identifier, own, properties, writer, replace=replace, claimed=claimed
+            )
+
+    @contextlib.contextmanager
+    def _claimed(self, identifier: Identifier, own: str) -> Iterator[bool]:
+        """Have the directory of a root table to ourselves, unless the table is elsewhere."""
+        if self._store.has_locks:
+            yield False
+            return
+        row, state = self._hashed.manifest.find(identifier), self._listing.state(own)
+        if state in RESTING or (row is not None and row.location != own):
+            yield False
+            return
+        if row is None and state in UNFINISHED:
+            self._listing.require_free(identifier, own)
+        with self._listing.claims.taken(identifier, own) as claimed:
+            yield claimed
 
     def _create_own(
         self,
@@ -142,12 +161,13 @@ class CompatibleCatalog(Catalog):
         writer: TableWriter,
         *,
         replace: bool,
+        claimed: bool,
     ) -> TableEntry:
         """Create a root table, in its own directory unless its row says otherwise."""
         row = self._hashed.manifest.find(identifier)
         if row is None and self._hashed.places.is_occupied(own):
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
-        state = self._listing.state(own)
+        state = self._listing.state(own, claimed=claimed)
         crashed = row is not None and row.location == own and state in HIDDEN
         if crashed and self._store.has_locks:
             # We hold the directory, so whoever hid it crashed before it removed the row.
@@ -163,7 +183,10 @@ class CompatibleCatalog(Catalog):
             raise errors.ConcurrentModificationError(
                 f"table {identifier} is half dropped or deregistered; do that again, then create it"
             )
-        elif state is not State.DECLARED and self._free_path(identifier, own) is None:
+        elif (
+            state is not State.DECLARED
+            and self._free_path(identifier, own, claimed=claimed) is None
+        ):
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         publish = partial(self._hashed.put, identifier, own, properties, replace=row is not None)
         self._listing.fill(identifier, own, writer, state, publish)
@@ -341,7 +364,7 @@ class CompatibleCatalog(Catalog):
         change = MoveTable(identifier.object_id, target.object_id, old, new)
         if self._listing.state(old) not in VISIBLE:
             # Whoever hid it crashed before it changed the row, unless it is at work.
-            if not self._listing.is_abandoned(f"{old}/{layout.DEREGISTERED}"):
+            if not self._listing.claims.is_abandoned(old):
                 raise errors.ConcurrentModificationError(
                     f"table {identifier} is being renamed or dropped by another writer"
                 )
@@ -417,11 +440,12 @@ class CompatibleCatalog(Catalog):
         )
         return self._listing.existing(unlisted)
 
-    def _free_path(self, identifier: Identifier, own: str) -> str | None:
+    def _free_path(self, identifier: Identifier, own: str, *, claimed: bool = False) -> str | None:
         """The directory of a new root table: its own, or None (a hashed one) beside a tombstone."""
-        if self._listing.state(own) in RESTING or self._hashed.places.is_occupied(own):
+        state = self._listing.state(own, claimed=claimed)
+        if state in RESTING or self._hashed.places.is_occupied(own):
             return None
-        self._listing.require_free(identifier, own)
+        self._listing.require_free(identifier, own, claimed=claimed)
         return own
 
     def _refuse_directory(self, identifier: Identifier, path: str | None) -> None:
