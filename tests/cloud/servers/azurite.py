@@ -25,6 +25,7 @@ class AzuriteServer(Server):
     """A running Azurite, which keeps everything in memory."""
 
     scheme = "az"
+    e_tags_are_hashes = False
     batch = 256
     who = "account_name"
     secret = "account_key"

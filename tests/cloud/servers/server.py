@@ -24,6 +24,8 @@ class Server(ABC):
     """Wrong credentials are refused."""
     keeps_conditions: ClassVar[bool] = True
     """What is there is not written over if a writer says so (``If-None-Match: *``)."""
+    e_tags_are_hashes: ClassVar[bool] = True
+    """A copy of an object has the ETag of the original."""
     batch: ClassVar[int] = 1_000
     """How many objects are deleted by one request."""
     who: ClassVar[str]
