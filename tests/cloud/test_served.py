@@ -73,17 +73,17 @@ def test_a_stock_client_creates_appends_where_it_is_told_queries_and_drops(serve
     versions = client.list_table_versions(spec.ListTableVersionsRequest(id=table)).versions
     assert sorted(each.version for each in versions) == [1, 2]
     query = {"id": table, "k": 10, "filter": "n > 1", "vector": {"single_vector": []}}
-    found = client.query_table(spec.QueryTableRequest.model_validate(query))
-    assert pa.ipc.open_file(found).read_all()["n"].to_pylist() == [2, 3]
+    found = client.query_table(spec.QueryTableRequest.model_validate(query)).data
+    assert pa.ipc.open_file(pa.py_buffer(found)).read_all()["n"].to_pylist() == [2, 3]
     client.drop_table(spec.DropTableRequest(id=table))
     assert client.list_tables(spec.ListTablesRequest(id=["ns"])).tables == []
 
 
 def test_lancedb_writes_and_searches_a_table_in_a_bucket(serve: Serve) -> None:
     database: Any = lancedb.connect_namespace("rest", {"uri": serve()})
-    rows = [{"n": n, "v": [float(n), 0.0]} for n in range(4)]
+    rows = [{"n": n, "vector": [float(n), 0.0]} for n in range(4)]
     table = database.create_table("t", rows, namespace_path=["ns"])
-    table.add([{"n": 4, "v": [4.0, 0.0]}])
+    table.add([{"n": 4, "vector": [4.0, 0.0]}])
     opened = database.open_table("t", namespace_path=["ns"])
     assert opened.count_rows() == 5
     assert opened.search([3.9, 0.0]).limit(1).to_list()[0]["n"] == 4

@@ -11,6 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -64,17 +65,18 @@ class RemoteStore(Store):
         self._guard = Guard(root, options, is_off=unsafe)
         self.options = with_plain_http(options)
         self.quick_options = impatient(self.options)
+        self._given = store
         self._store = store if store is not None else open_remote(self._root, self.options)
-        # obstore would send a write again whose reply was lost, and find it refused.
-        self._once = store if store is not None else self._open_once()
-        # A request for a thousand files, or for a large one, may take its time.
-        self._patient = store if store is not None else self._open_patient()
 
-    def _open_once(self) -> Any:
-        return open_remote(self._root, self.options, {**RETRY, "max_retries": 0})
+    @cached_property
+    def _once(self) -> Any:
+        """For writes: sent again after a lost reply by obstore, one would be found refused."""
+        return self._given or open_remote(self._root, self.options, {**RETRY, "max_retries": 0})
 
-    def _open_patient(self) -> Any:
-        return open_remote(self._root, {**LONG_PATIENCE, **self.options})
+    @cached_property
+    def _patient(self) -> Any:
+        """For requests about a thousand files, or a large one, which may take their time."""
+        return self._given or open_remote(self._root, {**LONG_PATIENCE, **self.options})
 
     def location(self, path: str) -> str:
         return f"{self._root}/{escaped(path)}" if path else self._root
