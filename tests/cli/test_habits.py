@@ -106,6 +106,18 @@ def test_a_namespace_that_is_not_empty_is_dropped_only_with_all_below(
     assert shell.ok("drop", market, "shop", "--cascade", "--dry-run").row["would"] == "drop"
 
 
+def test_a_catalog_without_a_manifest_has_tables_and_no_past(shell: Shell, home: Path) -> None:
+    v1 = ("-p", "manifest_enabled=false")
+    (home / "v1").mkdir()
+    (home / "rows.json").write_text('{"n": 1}')
+    shell.ok("import", "./v1", "t", "rows.json", *v1)
+    assert shell.ok("ls", "./v1", *v1).row == {"name": "t", "kind": "table"}
+    assert shell("show", "./v1", "u", *v1).code == Exit.MISSING
+    assert shell.ok("log", "./v1").rows == []
+    shell.ok("migrate", "./v1")
+    assert shell.ok("ls", "./v1", "-p", "dir_listing_enabled=false").row["name"] == "t"
+
+
 def test_every_format_has_the_same_rows(shell: Shell, market: str) -> None:
     words = ("head", market, "shop.products", "-n", "4", "--output")
     rows = shell.ok(*words, "ndjson").rows

@@ -65,7 +65,7 @@ def migrate_command(session: Session) -> None:
 
 
 def _repair(session: Session, **options: Any) -> RepairReport:
-    with progress.shown("look") as tell:
+    with progress.shown("look") as tell, progress.hearing_of_files(tell):
         return session.yard.repair(progress=_told(tell), **options)
 
 
