@@ -258,5 +258,18 @@ def test_help_is_there_at_once_and_imports_nothing_heavy(home: Path) -> None:
     assert "  maintain" in ends[0].stdout
 
 
+def test_a_look_imports_no_more_than_it_takes(market: str) -> None:
+    code = (
+        "import sys; from lanceyard.cli.main import main\n"
+        f"main(['ls', {market!r}]); main(['head', {market!r}, 'shop.products'])\n"
+        "heavy = {'lance_namespace_urllib3_client.api', 'datafusion', 'pyspark', 'uvicorn', 'rich'}\n"
+        "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)\n"
+        "from lance_namespace_urllib3_client import ListTablesRequest, TableApi\n"
+        "print('lance_namespace_urllib3_client.api' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == ["[]", "True"]
+
+
 def test_the_version_is_told(shell: Shell) -> None:
     assert shell.ok("--version").out == f"lanceyard {lanceyard.__version__}\n"
