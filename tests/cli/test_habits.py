@@ -262,7 +262,7 @@ def test_a_look_imports_no_more_than_it_takes(market: str) -> None:
     code = (
         "import sys; from lanceyard.cli.main import main\n"
         f"main(['ls', {market!r}]); main(['head', {market!r}, 'shop.products'])\n"
-        "heavy = {'lance_namespace_urllib3_client.api', 'datafusion', 'pyspark', 'uvicorn', 'rich'}\n"
+        "heavy = {'lance_namespace_urllib3_client.api', 'datafusion', 'pyspark', 'uvicorn'}\n"
         "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)\n"
         "from lance_namespace_urllib3_client import ListTablesRequest, TableApi\n"
         "print('lance_namespace_urllib3_client.api' in sys.modules, file=sys.stderr)"
