@@ -131,6 +131,7 @@ CASES = [
     Case("doctor", code=Exit.FINDINGS),
     _writes("repair"),
     _writes("migrate"),
+    _writes("manage", "--wait", "0", "--yes"),
     _writes("maintain compact", "shop.orders", missing=("shop.nope",)),
     _writes("maintain index", "shop.customers", "id", missing=("shop.nope", "id")),
     _writes("maintain refresh", "library.documents", missing=("shop.nope",)),
@@ -156,7 +157,7 @@ OWN_TESTS = {
     ("completion", Check.OUTPUT): "test_completion.test_a_shell_is_told_how_to_complete",
 }
 """What other tests look at."""
-_OF_ALL = ("log", "doctor", "repair", "migrate", "bench")
+_OF_ALL = ("log", "doctor", "repair", "migrate", "manage", "bench")
 _OF_NONE = ("key", "completion", "config path", "config list", "config set", "config unset")
 NOTHING_TO_SEE = {
     ("serve", Check.NDJSON): "it prints one address, for people and for programs",

@@ -84,11 +84,21 @@ def test_what_destroys_is_not_done_unless_confirmed(shell: Shell, market: str) -
         "drop ./market shop.orders",
         "maintain expire ./market",
         "maintain sweep ./market",
+        "manage ./market",
     ):
         done = shell(*line.split())
         assert done.code == Exit.UNCONFIRMED
         assert done.error.endswith("next: say --yes if you mean it")
     assert shell.ok("head", market, "shop.orders").rows
+
+
+def test_a_catalog_that_manages_versions_has_transactions(shell: Shell, market: str) -> None:
+    with pytest.raises(errors.UnsupportedOperationError, match="manages versions"):
+        lanceyard.open(market).transaction()
+    assert shell.ok("manage", market, "--wait", "0", "--yes").row["tables"] == 8
+    with lanceyard.open(market).transaction() as tx:
+        tx.table("shop.orders").delete("true")
+    assert shell.ok("head", market, "shop.orders").rows == []
 
 
 def test_what_was_purged_cannot_come_back(shell: Shell, market: str) -> None:

@@ -49,6 +49,7 @@ SECTIONS = {
         "doctor": "care",
         "repair": "care",
         "migrate": "care",
+        "manage": "care",
         "maintain": "maintain",
     },
     "Serve and set up": {
