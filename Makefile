@@ -8,8 +8,8 @@ WORKERS ?= 2
 SPARK_VERSIONS ?= 4.1.4 4.2.1
 HIVE_VERSIONS ?= 3.1.3 4.0.1
 OTHER_VERSIONS := $(SPARK_VERSIONS:%=interop-spark-%) $(HIVE_VERSIONS:%=interop-hive-%)
-OTHER_PROGRAMS := interop-lance-spark interop-impls interop-hive-postgresql interop-kerberos \
-	interop-azurite interop-moto interop-ceph interop-rclone
+OTHER_PROGRAMS := interop-first-minute interop-lance-spark interop-impls interop-hive-postgresql \
+	interop-kerberos interop-azurite interop-moto interop-ceph interop-rclone
 BUCKETS := bucket_v1,bucket_v2,bucket_compat,bucket_bare,bucket_managed
 KIT_IN_BUCKETS := $(addprefix tests/conformance/test_,$(addsuffix .py,\
 	declare create drop rename listing new_versions))
@@ -81,8 +81,16 @@ bench-lance-spark: $(READY) .venv-lance-spark ## Compare with Java's lance-spark
 
 interop: $(OTHER_VERSIONS) $(OTHER_PROGRAMS) ## Run beside other versions and programs
 
+interop-first-minute: $(READY) ## Install anew, and do what the README says, without a network
+	rm -rf .venv-first-minute
+	$(PYTHON) -m venv .venv-first-minute
+	.venv-first-minute/bin/pip install --quiet '.[server,views]'
+	FIRST_MINUTE_COMMANDS=.venv-first-minute/bin \
+		$(BIN)/python -m pytest -q -m interop tests/interop/test_first_minute.py
+
 interop-lance-spark: $(READY) .venv-lance-spark ## Run Java's lance-spark through our server
-	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python -m pytest -q -m interop tests/interop
+	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python -m pytest -q -m interop \
+		tests/interop/test_lance_spark.py
 
 interop-impls: $(READY) .venv-lance-impls ## Share a Hive Metastore with the official implementation
 	LANCE_IMPLS_PYTHON=.venv-lance-impls/bin/python \
@@ -170,4 +178,4 @@ thrift: ## Generate the protocol of the Hive Metastore anew; it takes a thrift c
 	rm -rf .thrift
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark .venv-lance-impls .venv-moto .venv-rclone .azurite* .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark .venv-lance-impls .venv-first-minute .venv-moto .venv-rclone .azurite* .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

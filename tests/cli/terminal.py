@@ -55,9 +55,9 @@ class Terminal:
         time.sleep(0.3)
         os.write(self._ours, text.encode())
 
-    def end(self) -> int:
+    def end(self, patience: float = PATIENCE) -> int:
         """Wait until the command ends, and tell how."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         while self._read(0.1):
             assert time.monotonic() < deadline, self.seen
         return self._process.wait(PATIENCE)

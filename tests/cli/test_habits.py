@@ -84,11 +84,21 @@ def test_what_destroys_is_not_done_unless_confirmed(shell: Shell, market: str) -
         "drop ./market shop.orders",
         "maintain expire ./market",
         "maintain sweep ./market",
+        "manage ./market",
     ):
         done = shell(*line.split())
         assert done.code == Exit.UNCONFIRMED
         assert done.error.endswith("next: say --yes if you mean it")
     assert shell.ok("head", market, "shop.orders").rows
+
+
+def test_a_catalog_that_manages_versions_has_transactions(shell: Shell, market: str) -> None:
+    with pytest.raises(errors.UnsupportedOperationError, match="manages versions"):
+        lanceyard.open(market).transaction()
+    assert shell.ok("manage", market, "--wait", "0", "--yes").row["tables"] == 8
+    with lanceyard.open(market).transaction() as tx:
+        tx.table("shop.orders").delete("true")
+    assert shell.ok("head", market, "shop.orders").rows == []
 
 
 def test_what_was_purged_cannot_come_back(shell: Shell, market: str) -> None:
@@ -104,6 +114,18 @@ def test_a_namespace_that_is_not_empty_is_dropped_only_with_all_below(
     assert done.code == Exit.TAKEN
     assert "not empty" in done.error
     assert shell.ok("drop", market, "shop", "--cascade", "--dry-run").row["would"] == "drop"
+
+
+def test_a_catalog_without_a_manifest_has_tables_and_no_past(shell: Shell, home: Path) -> None:
+    v1 = ("-p", "manifest_enabled=false")
+    (home / "v1").mkdir()
+    (home / "rows.json").write_text('{"n": 1}')
+    shell.ok("import", "./v1", "t", "rows.json", *v1)
+    assert shell.ok("ls", "./v1", *v1).row == {"name": "t", "kind": "table"}
+    assert shell("show", "./v1", "u", *v1).code == Exit.MISSING
+    assert shell.ok("log", "./v1").rows == []
+    shell.ok("migrate", "./v1")
+    assert shell.ok("ls", "./v1", "-p", "dir_listing_enabled=false").row["name"] == "t"
 
 
 def test_every_format_has_the_same_rows(shell: Shell, market: str) -> None:
@@ -256,6 +278,19 @@ def test_help_is_there_at_once_and_imports_nothing_heavy(home: Path) -> None:
     assert min(float(end.stderr.split()[-1]) for end in ends) < 0.2
     assert "Commands" not in ends[0].stdout
     assert "  maintain" in ends[0].stdout
+
+
+def test_a_look_imports_no_more_than_it_takes(market: str) -> None:
+    code = (
+        "import sys; from lanceyard.cli.main import main\n"
+        f"main(['ls', {market!r}]); main(['head', {market!r}, 'shop.products'])\n"
+        "heavy = {'lance_namespace_urllib3_client.api', 'datafusion', 'pyspark', 'uvicorn'}\n"
+        "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)\n"
+        "from lance_namespace_urllib3_client import ListTablesRequest, TableApi\n"
+        "print('lance_namespace_urllib3_client.api' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == ["[]", "True"]
 
 
 def test_the_version_is_told(shell: Shell) -> None:

@@ -36,6 +36,8 @@ class Fault(Enum):
     """It is carried out, and answered 500."""
     SILENT = "silent"
     """It is never answered."""
+    SLOW = "slow"
+    """It is carried out after a second."""
     IGNORED = "ignored"
     """A condition that does not hold is answered as if it had, by a store that knows none."""
     STALE = "stale"
@@ -193,6 +195,8 @@ class Proxy:
         await asyncio.sleep(self.latency)
         if fault is Fault.SILENT:
             await asyncio.sleep(3600)
+        if fault is Fault.SLOW:
+            await asyncio.sleep(1.0)
         if fault is Fault.RESET:
             return False
         if fault is Fault.BUSY:

@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import time
 from typing import Any
 
-import obstore
 import pytest
 
 import lanceyard
+from lanceyard.cli.exits import Exit
+from lanceyard.storage import options
 from lanceyard.storage.remote import RemoteStore
+from tests.cli.terminal import Terminal
 from tests.cloud import bucket
 from tests.cloud.conftest import Open
+from tests.cloud.crowd import batches, fill
 from tests.cloud.paths import ObjectPath
 from tests.cloud.proxy import Fault, Proxy
 
 BATCH = bucket.KIND.batch
 MANY = 5 * BATCH // 2
+MEASURE = """
+import logging, resource, sys, lanceyard
+logging.basicConfig(level=logging.INFO)
+root, *tables = sys.argv[1:]
+with lanceyard.open(root, dir_listing_enabled="false") as yard:
+    for table in tables:
+        yard.drop(table)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+"""Drops tables, and tells in kilobytes how much memory it has needed after each."""
 
 
 @pytest.fixture(autouse=True)
 def _pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a page of a listing be what one request deletes."""
+    """Let a page of a listing be what one request deletes, and progress be told as often."""
     monkeypatch.setattr("lanceyard.storage.remote.PAGE", BATCH)
+    monkeypatch.setattr("lanceyard.storage.headway.STEP", BATCH)
 
 
 @pytest.fixture
@@ -38,9 +55,7 @@ def catalog(open_catalog: Open) -> Any:
 def table(catalog: Any) -> ObjectPath:
     """The directory of a table with many files."""
     found = ObjectPath.of(catalog.describe_table({"id": ["ns", "t"]}).location)
-    store = bucket.objects()
-    for number in range(MANY):
-        obstore.put(store, f"{found.key}/data/{number}.lance", b"")
+    fill(found, MANY)
     return found
 
 
@@ -56,6 +71,45 @@ def test_files_are_deleted_in_batches_with_progress(
     assert f"{2 * BATCH} files so far" in caplog.text
 
 
+@pytest.mark.deep
+def test_fifty_thousand_files_take_fifty_batches_and_little_memory(
+    catalog: Any, table: ObjectPath, root: str, proxy: Proxy
+) -> None:
+    """The first table has as many files as one needs to see what memory any deletion takes."""
+    catalog.declare_table({"id": ["ns", "many"]})
+    many = ObjectPath.of(catalog.describe_table({"id": ["ns", "many"]}).location)
+    fill(many, 50_000)
+    catalog.close()
+    proxy.forget()
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, root, "ns.t", "ns.many"],
+        env={**os.environ, **bucket.environment(proxy.endpoint)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not many.exists()
+    needed = (50_000 + MANY) // BATCH
+    assert needed <= len(batches(proxy.requests)) <= needed + 2
+    assert proxy.counts()["LIST"] < needed + 30
+    assert done.stderr.count("files so far") >= 50
+    few, all_of_them = map(int, done.stdout.split())
+    assert all_of_them - few < 16_000
+
+
+@pytest.mark.needs(scheme="s3")
+def test_whoever_drops_a_table_at_a_terminal_sees_how_far_it_is(
+    catalog: Any, table: ObjectPath, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in bucket.environment().items():
+        monkeypatch.setenv(name, value)
+    with Terminal("drop", root, "ns.t", "--purge", "--yes") as terminal:
+        assert terminal.end() == Exit.DONE
+    assert "deleting files" in terminal.seen
+    assert "2000/?" in terminal.seen
+    assert not table.exists()
+
+
 def test_a_deletion_whose_reply_was_lost_is_done(
     catalog: Any, proxy: Proxy, root: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -65,6 +119,21 @@ def test_a_deletion_whose_reply_was_lost_is_done(
     assert rule.met
     assert not place.exists()
     assert not caplog.records
+
+
+def test_a_batch_may_take_longer_than_a_small_request(
+    root: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(options.PATIENCE, "timeout", "500ms")
+    store = RemoteStore(root, bucket.server().options(proxy.endpoint))
+    store.put_if_absent("t/a", b"")
+    with proxy.failing(Fault.SLOW, lambda request: request.kind == "DELETE MANY") as rule:
+        store.delete_tree("t")
+    assert rule.met
+    assert not store.has_file("t")
+    slow = proxy.failing(Fault.SLOW, lambda request: request.kind == "LIST", times=10)
+    with slow, pytest.raises(OSError, match="tim"):
+        store.has_file("t")
 
 
 def test_of_files_to_be_deleted_some_may_be_gone(root: str) -> None:

@@ -82,13 +82,20 @@ def by_connect(url: str, root: str) -> None:
     spark.stop()
 
 
+def in_bucket(root: str) -> None:
+    """Change a table in a bucket, of which the environment tells how it is reached."""
+    spark = session("in_bucket", master="local[2]", config=LEAN)
+    change(spark, root)
+    spark.stop()
+
+
 def started() -> None:
     """Start whatever the environment asks for."""
     session().stop()
 
 
 JOBS: dict[str, Callable[..., None]] = {
-    job.__name__: job for job in (on_cluster, by_connect, started)
+    job.__name__: job for job in (on_cluster, by_connect, in_bucket, started)
 }
 
 if __name__ == "__main__":

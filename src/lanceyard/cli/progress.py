@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +32,33 @@ def shown(what: str) -> Iterator[Tell]:
             bar.update(task, description=phase, completed=done, total=total)
 
         yield tell
+
+
+@contextmanager
+def shown_of_files() -> Iterator[None]:
+    """Show a bar once the storage tells that it deletes or copies many files, as far as it is."""
+    with ExitStack() as bars:
+        bar: list[Tell] = []
+
+        def tell(phase: str, done: int, total: int | None) -> None:
+            if not bar:
+                bar.append(bars.enter_context(shown(phase)))
+            bar[0](phase, done, total)
+
+        with hearing_of_files(tell):
+            yield
+
+
+@contextmanager
+def hearing_of_files(tell: Tell) -> Iterator[None]:
+    """Tell too how many files the storage has deleted or copied, while it does."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from lanceyard.storage import headway
+
+    with headway.heard(lambda doing, done: tell(f"{doing} files", done, None)):
+        yield
 
 
 class Counted:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from lanceyard import errors
 from lanceyard.namespace import datasets
-from lanceyard.spark.ledger import Ledger, SourceFile
+from lanceyard.spark.commits import rows_of
+from lanceyard.spark.ledger import Intent, Ledger, SourceFile
 from lanceyard.spark.options import Options
 from lanceyard.spark.reference import Place, open_table
 from lanceyard.spark.types import spark_schema
-from lanceyard.spark.write import rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -166,17 +167,33 @@ class _Job:
         """Ingest some files in one commit; the number of rows."""
         place = Options.parse(self.named).reference.claim()
         frame = self._frame([file.path for file in files], place)
-        intent = ledger.note(files)
         columns = {**(BLOB if self.kind == "binary" and place.is_empty else {}), **self.columns}
-        (
+        writer = (
             frame.write.format("lanceyard")
             .mode("append")
             .options(**self.named, **(columns if place.is_empty else {}))
-            .option("write_id", intent.write_id)
-            .save()
         )
+        intent = ledger.note(files)
+        with self._told(ledger, intent):
+            writer.option("write_id", intent.write_id).save()
         ledger.done(intent)
         return rows_of(Options.parse(self.named).reference.claim(), intent.write_id, intent.version)
+
+    @contextmanager
+    def _told(self, ledger: Ledger, intent: Intent) -> Iterator[None]:
+        """Let the ledger know of a failure, so that the next one need not wait.
+
+        Not through Connect: a server that we have lost may go on with the job.
+        """
+        from pyspark.sql import is_remote
+
+        try:
+            yield
+        except Exception:
+            if not is_remote():
+                with suppress(OSError, errors.LanceNamespaceError):
+                    ledger.failed(intent)
+            raise
 
     def _frame(self, paths: list[str], place: Place) -> DataFrame:
         options = {**READER_OPTIONS[self.kind], **self.reader}

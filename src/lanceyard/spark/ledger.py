@@ -17,8 +17,8 @@ from typing import NamedTuple, Self
 
 from lanceyard import errors
 from lanceyard.settings import DirectorySettings
+from lanceyard.spark.commits import find_write
 from lanceyard.spark.reference import Place, open_table
-from lanceyard.spark.write import find_write
 from lanceyard.storage.base import Store
 from lanceyard.storage.roots import open_store
 
@@ -100,9 +100,19 @@ class Ledger:
         self._files |= {file.path: file for file in intent.files}
         self._next += 1
 
+    def failed(self, intent: Intent) -> None:
+        """Take an intent back whose job has ended with a failure, unless its commit landed."""
+        if self._has_landed(intent):
+            self.done(intent)
+        else:
+            self._store.delete(f"{FOLDER}/{self._next:08}.json")
+
     def _settle(self, number: int, *, is_done: bool) -> None:
         path = f"{FOLDER}/{number:08}"
-        intent = Intent.parse(self._store.get(f"{path}.json") or b"")
+        text = self._store.get(f"{path}.json")
+        if text is None:
+            return  # another program has just settled it
+        intent = Intent.parse(text)
         if not is_done:
             if not self._has_landed(intent):
                 self._require_abandoned(intent)

@@ -34,6 +34,8 @@ PROVIDERS = ("AWS", "AZURE", "AZURE_STORAGE", "GOOGLE")
 # A catalog's own files are small. A store that is silent for this long is down, and whoever waits
 # for an answer about a name should hear of it.
 PATIENCE = {"timeout": "6s", "connect_timeout": "3s"}
+# Deleting a thousand files by one request, or copying a large one, is another matter.
+LONG_PATIENCE = {"timeout": "120s"}
 RETRY = {"max_retries": 3, "retry_timeout": timedelta(seconds=5)}
 LANCE_RETRY = {"client_max_retries": "3", "client_retry_timeout": "5"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import posixpath
 import random
 import re
@@ -12,6 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -23,11 +23,17 @@ from lanceyard.errors import InvalidInputError
 from lanceyard.storage.base import Entry, File, Stat, Store
 from lanceyard.storage.failures import as_os_error, os_errors
 from lanceyard.storage.guard import Guard
-from lanceyard.storage.options import RETRY, for_obstore, impatient, with_plain_http
+from lanceyard.storage.headway import Headway
+from lanceyard.storage.options import (
+    LONG_PATIENCE,
+    RETRY,
+    for_obstore,
+    impatient,
+    with_plain_http,
+)
 
 MARK = "lanceyardput"
 """The metadata by which a write is known again whose reply was lost."""
-LOGGER = logging.getLogger(__name__)
 COPIERS = 16
 PAGE = 1_000
 """How many keys a listing gives at once."""
@@ -59,12 +65,18 @@ class RemoteStore(Store):
         self._guard = Guard(root, options, is_off=unsafe)
         self.options = with_plain_http(options)
         self.quick_options = impatient(self.options)
+        self._given = store
         self._store = store if store is not None else open_remote(self._root, self.options)
-        # obstore would send a write again whose reply was lost, and find it refused.
-        self._once = store if store is not None else self._open_once()
 
-    def _open_once(self) -> Any:
-        return open_remote(self._root, self.options, {**RETRY, "max_retries": 0})
+    @cached_property
+    def _once(self) -> Any:
+        """For writes: sent again after a lost reply by obstore, one would be found refused."""
+        return self._given or open_remote(self._root, self.options, {**RETRY, "max_retries": 0})
+
+    @cached_property
+    def _patient(self) -> Any:
+        """For requests about a thousand files, or a large one, which may take their time."""
+        return self._given or open_remote(self._root, {**LONG_PATIENCE, **self.options})
 
     def location(self, path: str) -> str:
         return f"{self._root}/{escaped(path)}" if path else self._root
@@ -200,7 +212,7 @@ class RemoteStore(Store):
         if self.exists(target):
             raise FileExistsError(f"{target!r} exists")
         with os_errors(source):
-            obstore.copy(self._store, source, target)
+            obstore.copy(self._patient, source, target)
         self.delete(source)
 
     def move_tree(self, source: str, target: str) -> None:
@@ -212,26 +224,35 @@ class RemoteStore(Store):
         pairs = {path: target + path.removeprefix(source) for path in self._below(source)}
         for is_manifest in (False, True):
             self._copy_all(
-                (path, copy)
-                for path, copy in pairs.items()
-                if copy not in present and ("_versions/" in path) is is_manifest
+                source,
+                (
+                    (path, copy)
+                    for path, copy in pairs.items()
+                    if copy not in present and ("_versions/" in path) is is_manifest
+                ),
             )
 
     def link_files(self, files: Mapping[str, str]) -> None:
-        lost = self._copy_all(files.items())
+        lost = self._copy_all("", files.items())
         if lost:
             raise FileNotFoundError(errno.ENOENT, "is gone", lost[0])
 
-    def _copy_all(self, pairs: Iterable[tuple[str, str]]) -> list[str]:
-        """Have the store copy objects, several at a time; return those that are gone."""
+    def _copy_all(self, path: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
+        """Have the store copy objects below a path, several at a time; return what is gone."""
+        lost = []
+        headway = Headway("copying", path)
         with ThreadPoolExecutor(COPIERS) as copiers:
             copied = [(source, copiers.submit(self._copy, source, to)) for source, to in pairs]
-        return [source for source, found in copied if not found.result()]
+            for source, found in copied:
+                if not found.result():
+                    lost.append(source)
+                headway.add(1)
+        return lost
 
     def _copy(self, source: str, target: str) -> bool:
         try:
             with os_errors(source):
-                obstore.copy(self._store, source, target)
+                obstore.copy(self._patient, source, target)
         except FileNotFoundError:
             return False  # it was replaced or removed meanwhile by its writer
         return True
@@ -247,7 +268,7 @@ class RemoteStore(Store):
         doomed = list(paths)
         try:
             with os_errors(next(iter(doomed), "")):
-                obstore.delete(self._store, doomed)
+                obstore.delete(self._patient, doomed)
         except FileNotFoundError:
             # Azure says so of one that is gone, and not what became of the others.
             with ThreadPoolExecutor(COPIERS) as deleters:
@@ -255,14 +276,12 @@ class RemoteStore(Store):
 
     def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
         kept = [f"{path}/{name}" for name in last]
-        count = 0
+        headway = Headway("deleting", path)
         with os_errors(path):
             for page in obstore.list(self._store, path, chunk_size=PAGE):
                 doomed = [item["path"] for item in page if item["path"] not in kept]
                 self.delete_all(doomed)
-                count += len(doomed)
-                if count > PAGE:
-                    LOGGER.info("deleting %r: %d files so far", path, count)
+                headway.add(len(doomed))
         for found in kept:
             self.delete(found)
 

@@ -85,7 +85,8 @@ class Yard:
             return Found(identifier, True)
         try:
             self.namespace.namespace_exists({"id": list(identifier)})  # type: ignore[arg-type]
-        except errors.NamespaceNotFoundError:
+        except (errors.NamespaceNotFoundError, errors.UnsupportedOperationError):
+            # A catalog that has no namespaces does not have this one either.
             raise errors.TableNotFoundError(
                 f"neither a table nor a namespace {identifier} was found"
             ) from None

@@ -113,13 +113,14 @@ class CompatibleCatalog(Catalog):
             return self._hashed.declare_table(identifier, location, properties)
         with layout.holding(self._store, identifier, own):
             self._hashed.refuse(identifier)
-            free = self._free_path(identifier, own)
-            if free is None:
-                return self._hashed.declare_table(identifier, None, properties)
-            with self._hashed.places.reserved(identifier, free, chosen=False):
-                entry = self._hashed.put(identifier, free, properties)
-            self._require_visible(identifier, free)
-            return entry
+            with self._taken(identifier, own) as state:
+                free = self._free_path(identifier, own, state)
+                if free is None:
+                    return self._hashed.declare_table(identifier, None, properties)
+                with self._hashed.places.reserved(identifier, free, chosen=False):
+                    entry = self._hashed.put(identifier, free, properties)
+                self._require_visible(identifier, free)
+                return entry
 
     def create_table(
         self,
@@ -133,25 +134,23 @@ class CompatibleCatalog(Catalog):
         if own is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         holding = layout.holding(self._store, identifier, own)
-        with holding, self._claimed(identifier, own) as claimed:
-            return self._create_own(
-                identifier, own, properties, writer, replace=replace, claimed=claimed
-            )
+        with holding, self._taken(identifier, own) as state:
+            return self._create_own(identifier, own, properties, writer, state, replace=replace)
 
     @contextlib.contextmanager
-    def _claimed(self, identifier: Identifier, own: str) -> Iterator[bool]:
-        """Have the directory of a root table to ourselves, unless the table is elsewhere."""
-        if self._store.has_locks:
-            yield False
-            return
+    def _taken(self, identifier: Identifier, own: str) -> Iterator[State]:
+        """Have the directory of a root table to ourselves, unless the table is elsewhere.
+
+        Gives the state of the directory.
+        """
         row, state = self._hashed.manifest.find(identifier), self._listing.state(own)
         if state in RESTING or (row is not None and row.location != own):
-            yield False
+            yield state
             return
         if row is None and state in UNFINISHED:
-            self._listing.require_free(identifier, own)
-        with self._listing.claims.taken(identifier, own) as claimed:
-            yield claimed
+            self._listing.require_free(identifier, own, state)
+        with self._listing.taken(identifier, own) as state:
+            yield state
 
     def _create_own(
         self,
@@ -159,15 +158,14 @@ class CompatibleCatalog(Catalog):
         own: str,
         properties: Mapping[str, str],
         writer: TableWriter,
+        state: State,
         *,
         replace: bool,
-        claimed: bool,
     ) -> TableEntry:
         """Create a root table, in its own directory unless its row says otherwise."""
         row = self._hashed.manifest.find(identifier)
         if row is None and self._hashed.places.is_occupied(own):
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
-        state = self._listing.state(own, claimed=claimed)
         crashed = row is not None and row.location == own and state in HIDDEN
         if crashed and self._store.has_locks:
             # We hold the directory, so whoever hid it crashed before it removed the row.
@@ -183,10 +181,7 @@ class CompatibleCatalog(Catalog):
             raise errors.ConcurrentModificationError(
                 f"table {identifier} is half dropped or deregistered; do that again, then create it"
             )
-        elif (
-            state is not State.DECLARED
-            and self._free_path(identifier, own, claimed=claimed) is None
-        ):
+        elif state is not State.DECLARED and self._free_path(identifier, own, state) is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         publish = partial(self._hashed.put, identifier, own, properties, replace=row is not None)
         self._listing.fill(identifier, own, writer, state, publish)
@@ -304,7 +299,9 @@ class CompatibleCatalog(Catalog):
         if isinstance(step, Declare):
             if self._unlisted_path(step.identifier) is not None:
                 raise errors.table_exists(step.identifier)
-            free = None if step.location is not None else self._free_path(step.identifier, own)
+            if step.location is not None:
+                return step
+            free = self._free_path(step.identifier, own, self._listing.state(own))
             return step if free is None else replace(step, location=free)
         if self._unlisted_path(step.identifier) is not None:
             self._take_in(step.identifier, own)
@@ -440,12 +437,14 @@ class CompatibleCatalog(Catalog):
         )
         return self._listing.existing(unlisted)
 
-    def _free_path(self, identifier: Identifier, own: str, *, claimed: bool = False) -> str | None:
-        """The directory of a new root table: its own, or None (a hashed one) beside a tombstone."""
-        state = self._listing.state(own, claimed=claimed)
+    def _free_path(self, identifier: Identifier, own: str, state: State) -> str | None:
+        """The directory of a new root table: its own, or None (a hashed one) beside a tombstone.
+
+        `state` is that of its own.
+        """
         if state in RESTING or self._hashed.places.is_occupied(own):
             return None
-        self._listing.require_free(identifier, own, claimed=claimed)
+        self._listing.require_free(identifier, own, state)
         return own
 
     def _refuse_directory(self, identifier: Identifier, path: str | None) -> None:

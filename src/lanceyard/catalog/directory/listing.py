@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -96,9 +97,10 @@ class ListingCatalog(Catalog):
         self._require_own(path, location)
         with layout.holding(self._store, identifier, path):
             if self._store.has_locks:
-                self.require_free(identifier, path)
+                self.require_free(identifier, path, self.state(path))
             while not self._has_reserved(path):
-                self.require_free(identifier, path)  # unless it is what a crash left
+                # What a crash left is free.
+                self.require_free(identifier, path, self.state(path))
         return self._entry(path)
 
     def _has_reserved(self, path: str) -> bool:
@@ -126,23 +128,25 @@ class ListingCatalog(Catalog):
         path = self.path(identifier)
         with layout.holding(self._store, identifier, path):
             self._require_fillable(identifier, path, self.state(path), replace=replace)
-            with self.claims.taken(identifier, path) as claimed:
-                state = self.state(path, claimed=claimed)
-                self._require_fillable(identifier, path, state, replace=replace, claimed=claimed)
+            with self.taken(identifier, path) as state:
+                self._require_fillable(identifier, path, state, replace=replace)
                 self.fill(identifier, path, writer, state)
         return self._entry(path)
 
     def _require_fillable(
-        self,
-        identifier: Identifier,
-        path: str,
-        state: State,
-        *,
-        replace: bool,
-        claimed: bool = False,
+        self, identifier: Identifier, path: str, state: State, *, replace: bool
     ) -> None:
         if state is not State.DECLARED and not (state is State.PRESENT and replace):
-            self.require_free(identifier, path, claimed=claimed)
+            self.require_free(identifier, path, state)
+
+    @contextlib.contextmanager
+    def taken(self, identifier: Identifier, path: str) -> Iterator[State]:
+        """Have a directory that we hold to ourselves, also where nothing can be held.
+
+        Gives its state, which only programs can change by then that know nothing of claims.
+        """
+        with self.claims.taken(identifier, path) as claimed:
+            yield state_of(self._store, path, bare=self._bare, claimed=claimed)
 
     def fill(
         self,
@@ -286,20 +290,19 @@ class ListingCatalog(Catalog):
         _require_root(identifier.parent)
         return layout.named_directory(identifier.name, bare=self._bare)
 
-    def state(self, path: str, *, claimed: bool = False) -> State:
-        """What a directory is, by document 000, or by 001 in the bare layout.
-
-        If it is `claimed`, that is by ourselves, and says nothing of it.
-        """
-        return state_of(self._store, path, bare=self._bare, claimed=claimed)
+    def state(self, path: str) -> State:
+        """What a directory is, by document 000, or by 001 in the bare layout."""
+        return state_of(self._store, path, bare=self._bare)
 
     def _has_only_markers(self, path: str) -> bool:
         """Whether nothing but markers lies in a directory: a drop has ended, or a create begun."""
         return self._store.inhabited(path) <= {*layout.DROP_MARKERS}
 
-    def require_free(self, identifier: Identifier, path: str, *, claimed: bool = False) -> None:
-        """Refuse a name whose directory holds something."""
-        state = self.state(path, claimed=claimed)
+    def require_free(self, identifier: Identifier, path: str, state: State) -> None:
+        """Refuse a name whose directory, which is in a certain state, holds something.
+
+        What a crash left there is deleted.
+        """
         begun = state is State.DEREGISTERED and self._has_only_markers(path)
         if begun or state in (State.DROPPING, State.CREATING):
             if not self.claims.is_abandoned(path):

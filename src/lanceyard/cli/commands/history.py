@@ -100,8 +100,8 @@ def moment_of(version: Mapping[str, Any]) -> datetime:
 
 def _told(yard: Yard, states: list[State]) -> Iterator[dict[str, Any]]:
     """States, the latest first; the oldest that is kept has nothing to be compared with."""
-    befores = [None, *states[:-1]]
-    for state, before in zip(reversed(states), reversed(befores), strict=True):
+    for number in reversed(range(len(states))):
+        state, before = states[number], states[number - 1] if number else None
         changes = [] if before is None else rows_of(yard.diff(before.version, state.version))
         yield {
             "version": state.version,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lanceyard.cli import progress
 from lanceyard.cli.command import Effect, Operand, catalog_command, optional, read_pairs, word
 from lanceyard.cli.exits import Exit
 from lanceyard.cli.failures import RefusalError
@@ -106,7 +107,8 @@ def rename_command(session: Session, table: str, new_name: str) -> None:
     """
     found = session.yard.table(table)
     if session.goes_ahead("rename", table, to=new_name):
-        renamed = session.yard.rename(table, new_name)
+        with progress.shown_of_files():
+            renamed = session.yard.rename(table, new_name)
         session.gone(found.name)
         session.came(renamed.name)
         undo = session.command("rename", renamed.name, found.name)
@@ -132,7 +134,7 @@ def drop_command(session: Session, name: str, cascade: bool, purge: bool) -> Non
     kept = {} if purge or not _can_keep(session) else {"drop_retention": RETENTION}
     if not session.goes_ahead("drop", found.name, destroys=True, kind=found.kind):
         return
-    with session.open(**kept) as yard:
+    with session.open(**kept) as yard, progress.shown_of_files():
         yard.drop(name, cascade=cascade)
         back = _dropped(yard, found.identifier)
     session.gone(found.name)
