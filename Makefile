@@ -9,7 +9,7 @@ SPARK_VERSIONS ?= 4.1.4 4.2.1
 HIVE_VERSIONS ?= 3.1.3 4.0.1
 OTHER_VERSIONS := $(SPARK_VERSIONS:%=interop-spark-%) $(HIVE_VERSIONS:%=interop-hive-%)
 OTHER_PROGRAMS := interop-first-minute interop-lance-spark interop-impls interop-hive-postgresql \
-	interop-kerberos interop-azurite interop-moto interop-ceph interop-rclone
+	interop-kerberos interop-azurite interop-moto interop-ceph interop-rclone interop-s3rver
 BUCKETS := bucket_v1,bucket_v2,bucket_compat,bucket_bare,bucket_managed
 KIT_IN_BUCKETS := $(addprefix tests/conformance/test_,$(addsuffix .py,\
 	declare create drop rename listing new_versions))
@@ -141,6 +141,14 @@ interop-rclone: $(READY) .venv-rclone ## Find out that rclone's S3 ignores condi
 	PATH="$(CURDIR)/.venv-rclone/bin:$$PATH" CLOUD_STORE=rclone \
 		$(BIN)/python -m pytest -q tests/cloud/test_guard.py
 
+interop-s3rver: $(READY) .s3rver ## The same of s3rver, where a single writer can use every other mode
+	PATH="$(CURDIR)/.s3rver/node_modules/.bin:$$PATH" CLOUD_STORE=s3rver \
+		$(BIN)/python -m pytest -q tests/cloud/test_guard.py
+
+.s3rver:
+	npm install --silent --no-fund --no-audit --prefix $@.part s3rver@3.7.1
+	mv $@.part $@
+
 .azurite:
 	npm install --silent --no-fund --no-audit --prefix $@.part azurite@3.37.0
 	mv $@.part $@
@@ -178,4 +186,4 @@ thrift: ## Generate the protocol of the Hive Metastore anew; it takes a thrift c
 	rm -rf .thrift
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark .venv-lance-impls .venv-first-minute .venv-moto .venv-rclone .azurite* .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark .venv-lance-impls .venv-first-minute .venv-moto .venv-rclone .azurite* .s3rver* .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

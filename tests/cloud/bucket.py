@@ -19,6 +19,7 @@ from tests.cloud.servers.azurite import AzuriteServer
 from tests.cloud.servers.ceph import CephServer
 from tests.cloud.servers.moto import MotoServer
 from tests.cloud.servers.rclone import RcloneServer
+from tests.cloud.servers.s3rver import S3rverServer
 from tests.cloud.servers.seaweedfs import SeaweedServer
 from tests.cloud.servers.server import Server
 
@@ -27,12 +28,16 @@ if TYPE_CHECKING:
 
 SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 NUMBERS = itertools.count()
-SERVERS: dict[str, type[SeaweedServer | AzuriteServer | CephServer | MotoServer | RcloneServer]] = {
+SERVERS: dict[
+    str,
+    type[SeaweedServer | AzuriteServer | CephServer | MotoServer | RcloneServer | S3rverServer],
+] = {
     "seaweedfs": SeaweedServer,
     "azurite": AzuriteServer,
     "ceph": CephServer,
     "moto": MotoServer,
     "rclone": RcloneServer,
+    "s3rver": S3rverServer,
 }
 KIND = SERVERS[os.environ.get("CLOUD_STORE", "seaweedfs")]
 """The object store of this run, and what it can do."""

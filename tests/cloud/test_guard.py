@@ -84,7 +84,16 @@ def test_it_is_used_if_that_is_wanted(
     act(catalog)
 
 
-@pytest.mark.parametrize("mode", ["v1"])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param("v1", marks=pytest.mark.needs(lists_directories=True)),
+        *(
+            pytest.param(mode, marks=pytest.mark.needs(answers_ranges=True))
+            for mode in ("v2", "compat", "managed")
+        ),
+    ],
+)
 @pytest.mark.usefixtures("_careless")
 def test_a_single_writer_can_work_with_it(open_catalog: Open, mode: str) -> None:
     catalog = open_catalog(mode, unsafe_store="true", drop_retention="0")

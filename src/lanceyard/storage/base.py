@@ -65,6 +65,8 @@ class Store(ABC):
     """Whether `hold` keeps other processes out."""
     is_near = False
     """Whether looking for a file takes no time to speak of."""
+    keeps_conditions = True
+    """Whether of two that create one file at the same time, one is refused."""
     options: Mapping[str, str]
     """Storage options that pylance needs to open what lies here."""
     quick_options: Mapping[str, str]

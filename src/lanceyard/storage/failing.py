@@ -44,6 +44,7 @@ class FailingStore(Store):
         self.options = inner.options
         self.quick_options = inner.quick_options
         self.has_locks = inner.has_locks
+        self.keeps_conditions = inner.keeps_conditions
 
     def location(self, path: str) -> str:
         return self._inner.location(path)

@@ -62,6 +62,7 @@ class RemoteStore(Store):
         Unless it is `unsafe`, the first write makes sure that the store keeps conditions.
         """
         self._root = root.rstrip("/")
+        self.keeps_conditions = not unsafe
         self._guard = Guard(root, options, is_off=unsafe)
         self.options = with_plain_http(options)
         self.quick_options = impatient(self.options)

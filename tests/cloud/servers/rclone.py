@@ -14,6 +14,7 @@ class RcloneServer(S3Server):
     """A running `rclone serve s3`."""
 
     keeps_conditions = False
+    answers_ranges = False
 
     def __init__(self, folder: Path) -> None:
         """Start it; folders below `data` are its buckets."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from obstore.store import S3Store
 
@@ -19,19 +20,21 @@ class S3Server(Server):
     who = "access_key_id"
     secret = "secret_access_key"
     no_bucket = "NoSuchBucket"
+    key: ClassVar[str] = KEY
+    secret_key: ClassVar[str] = SECRET
 
     def options(self, address: str | None = None) -> dict[str, str]:
         return {
-            "access_key_id": KEY,
-            "secret_access_key": SECRET,
+            "access_key_id": self.key,
+            "secret_access_key": self.secret_key,
             "endpoint": address or self.address,
             "region": REGION,
         }
 
     def environment(self, address: str | None = None) -> Mapping[str, str]:
         return {
-            "AWS_ACCESS_KEY_ID": KEY,
-            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_ACCESS_KEY_ID": self.key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
             "AWS_ENDPOINT": address or self.address,
             "AWS_REGION": REGION,
             "AWS_ALLOW_HTTP": "true",

@@ -26,6 +26,10 @@ class Server(ABC):
     """What is there is not written over if a writer says so (``If-None-Match: *``)."""
     e_tags_are_hashes: ClassVar[bool] = True
     """A copy of an object has the ETag of the original."""
+    answers_ranges: ClassVar[bool] = True
+    """A range that is all of an object is answered as a range, as Lance wants it."""
+    lists_directories: ClassVar[bool] = True
+    """A list with a delimiter leaves nothing out."""
     batch: ClassVar[int] = 1_000
     """How many objects are deleted by one request."""
     who: ClassVar[str]

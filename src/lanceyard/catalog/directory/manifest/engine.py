@@ -143,7 +143,7 @@ class Manifest:
 
     def manage(self, management: Management) -> None:
         """Say whether the versions of tables are rows."""
-        with self._relay.alone(), self._view.lock:
+        with self.alone(), self._view.lock:
             self._ready().manage(management)
 
     def look_up(self, identifier: Identifier) -> tuple[Row | None, Management, Ranges | None]:
@@ -189,7 +189,7 @@ class Manifest:
 
     def alter_properties(self, put: Mapping[str, str], unset: Collection[str]) -> None:
         """Put and unset properties of the root namespace."""
-        with self._relay.alone(), self._view.lock:
+        with self.alone(), self._view.lock:
             self._ready().alter_properties(put, unset)
 
     def commit(self, change: Change, ready: Callable[[], object] | None = None) -> Outcome:
@@ -270,9 +270,16 @@ class Manifest:
                 return {row.object_id: row for _, found in rows for row in found}
         return {}
 
-    def alone(self) -> AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
         """Keep other processes on this disk from committing, for repairs of the table itself."""
-        return self._relay.alone()
+        with self._relay.alone(), self._without_upkeep():
+            yield
+
+    def _without_upkeep(self) -> AbstractContextManager[object]:
+        """Keep upkeep, a writer like any other, from committing where no condition does."""
+        kept_apart = self._store.keeps_conditions
+        return contextlib.nullcontext() if kept_apart else self._upkeep.at_work
 
     def close(self) -> None:
         """Finish background work."""
@@ -299,7 +306,7 @@ class Manifest:
         backoff = 0.001
         while True:
             try:
-                with self._landing:
+                with self._landing, self._without_upkeep():
                     landed = self._try_to_land([t for t in tickets if t.is_wanted()], announce)
                 if landed:
                     self._upkeep.poke()
