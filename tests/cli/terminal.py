@@ -35,6 +35,7 @@ class Terminal:
             # The terminal is that of the session, so that Ctrl-C reaches it.
             preexec_fn=partial(fcntl.ioctl, 0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
         )
+        self._settings = termios.tcgetattr(theirs)
         os.close(theirs)
         self.raw = ""
 
@@ -42,6 +43,12 @@ class Terminal:
     def seen(self) -> str:
         """All that was shown so far, without what only moves or colours."""
         return ESCAPE.sub("", self.raw).replace("\r\n", "\n")
+
+    @property
+    def is_as_before(self) -> bool:
+        """Whether the terminal echoes, breaks lines and shows its cursor as it did at first."""
+        shows_cursor = self.raw.rfind("\x1b[?25l") <= self.raw.rfind("\x1b[?25h")
+        return shows_cursor and termios.tcgetattr(self._ours) == self._settings
 
     def wait_for(self, text: str) -> None:
         """Wait until something is shown."""
@@ -54,6 +61,14 @@ class Terminal:
         """Type something, as fast as people can."""
         time.sleep(0.3)
         os.write(self._ours, text.encode())
+
+    def interrupt(self) -> int:
+        """Press Ctrl-C, and tell how the command ends; it leaves the terminal as it was."""
+        os.write(self._ours, b"\x03")
+        code = self.end()
+        assert self.is_as_before
+        assert "Traceback" not in self.seen
+        return code
 
     def end(self) -> int:
         """Wait until the command ends, and tell how."""
