@@ -16,6 +16,8 @@ from functools import partial
 from typing import Self
 
 PATIENCE = 60.0
+REACTION = 0.3
+"""Seconds that a person takes to do something about what is shown."""
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -59,11 +61,12 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Type something, as fast as people can."""
-        time.sleep(0.3)
+        time.sleep(REACTION)
         os.write(self._ours, text.encode())
 
-    def interrupt(self) -> int:
+    def interrupt(self, after: float = REACTION) -> int:
         """Press Ctrl-C, and tell how the command ends; it leaves the terminal as it was."""
+        time.sleep(after)
         os.write(self._ours, b"\x03")
         code = self.end()
         assert self.is_as_before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -58,8 +57,7 @@ def test_who_confirmed_can_still_change_their_mind(market: str, seconds: float) 
     with Terminal("drop", market, "shop.orders") as terminal:
         terminal.wait_for("Type shop.orders to drop it: ")
         terminal.type("shop.orders\n")
-        time.sleep(seconds)
-        assert terminal.interrupt() in (Exit.INTERRUPTED, Exit.DONE)
+        assert terminal.interrupt(after=seconds) in (Exit.INTERRUPTED, Exit.DONE)
     yard = lanceyard.open(market)
     if "orders" not in yard.tables("shop"):  # it was too late, and can be taken back
         yard.undrop("shop.orders")
