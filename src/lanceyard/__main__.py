@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
 
 COMPLETE = "_LANCEYARD_COMPLETE"
 """The variable by which a shell asks for completions."""
+INTERRUPTED = 130
 
 
 def main() -> int:
-    """Carry out the command of this process, and return its exit code."""
+    """Carry out the command of this process, and return its exit code.
+
+    If it was interrupted the process ends here.
+    """
+    try:
+        code = _carry_out()
+    except KeyboardInterrupt:  # before there was a command that could tell it
+        code = INTERRUPTED
+    # All is done: Ctrl-C would only spoil how it ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if code == INTERRUPTED:
+        _end_at_once(code)
+    return code
+
+
+def _carry_out() -> int:
     if COMPLETE in os.environ:
         from lanceyard.cli.main import cli
 
@@ -18,6 +36,14 @@ def main() -> int:
     from lanceyard.cli.main import main as carry_out
 
     return carry_out()
+
+
+def _end_at_once(code: int) -> None:
+    """End without waiting for threads: those of Lance that are at work would abort the process."""
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from functools import partial
 from typing import Self
 
 PATIENCE = 60.0
+REACTION = 0.3
+"""Seconds that a person takes to do something about what is shown."""
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -35,6 +37,7 @@ class Terminal:
             # The terminal is that of the session, so that Ctrl-C reaches it.
             preexec_fn=partial(fcntl.ioctl, 0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
         )
+        self._settings = termios.tcgetattr(theirs)
         os.close(theirs)
         self.raw = ""
 
@@ -42,6 +45,12 @@ class Terminal:
     def seen(self) -> str:
         """All that was shown so far, without what only moves or colours."""
         return ESCAPE.sub("", self.raw).replace("\r\n", "\n")
+
+    @property
+    def is_as_before(self) -> bool:
+        """Whether the terminal echoes, breaks lines and shows its cursor as it did at first."""
+        shows_cursor = self.raw.rfind("\x1b[?25l") <= self.raw.rfind("\x1b[?25h")
+        return shows_cursor and termios.tcgetattr(self._ours) == self._settings
 
     def wait_for(self, text: str) -> None:
         """Wait until something is shown."""
@@ -52,8 +61,17 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Type something, as fast as people can."""
-        time.sleep(0.3)
+        time.sleep(REACTION)
         os.write(self._ours, text.encode())
+
+    def interrupt(self, after: float = REACTION) -> int:
+        """Press Ctrl-C, and tell how the command ends; it leaves the terminal as it was."""
+        time.sleep(after)
+        os.write(self._ours, b"\x03")
+        code = self.end()
+        assert self.is_as_before
+        assert "Traceback" not in self.seen
+        return code
 
     def end(self, patience: float = PATIENCE) -> int:
         """Wait until the command ends, and tell how."""

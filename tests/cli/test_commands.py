@@ -53,7 +53,7 @@ def test_everything_is_looked_at_of_every_command() -> None:
     assert sorted(known, key=str) == sorted(product(commands(), Check), key=str)
 
 
-@pytest.mark.parametrize("test", {*OWN_TESTS.values()})
+@pytest.mark.parametrize("test", sorted({*OWN_TESTS.values()}))
 def test_what_other_tests_look_at_is_there(test: str) -> None:
     module, _, name = test.partition(".")
     assert callable(getattr(import_module(f"tests.cli.{module}"), name))

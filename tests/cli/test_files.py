@@ -18,7 +18,7 @@ import pytest
 
 import lanceyard
 from lanceyard.cli.exits import Exit
-from lanceyard.yard.files import SUFFIXES
+from lanceyard.yard.files import SUFFIXES, read_files
 from tests.cli.running import Shell
 
 ROWS = [{"n": 1, "s": "a"}, {"n": 2, "s": None}]
@@ -168,3 +168,17 @@ def test_an_export_that_is_killed_leaves_no_file_of_that_name(home: Path) -> Non
     assert not (home / "out" / "t.json").exists()
     (left,) = contents(home / "out")
     assert left.startswith(".t.json.")
+
+
+def test_the_second_file_is_read_when_the_first_is_done(home: Path) -> None:
+    (home / "a.csv").write_text("n\n1\n")
+    (home / "b.csv").write_text("n\n2\n")
+    stream = read_files(["a.csv", "b.csv"])
+    (home / "b.csv").write_text("n\n3\n")
+    assert stream.read_all().to_pydict() == {"n": [1, 3]}
+
+
+def test_no_file_is_read_if_one_of_them_is_not_there(home: Path) -> None:
+    (home / "a.csv").write_text("n\n1\n")
+    with pytest.raises(FileNotFoundError, match=r"none\.csv"):
+        read_files(["a.csv", "none.csv"])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
+import pytest
 
 import lanceyard
 from lanceyard.cli.exits import Exit
@@ -47,8 +48,48 @@ def test_another_name_confirms_nothing(market: str) -> None:
 def test_who_is_asked_can_go_away(market: str) -> None:
     with Terminal("maintain", "sweep", market) as terminal:
         terminal.wait_for("Type ./market to sweep it: ")
-        terminal.type("\x03")
-        assert terminal.end() == Exit.INTERRUPTED
+        assert terminal.interrupt() == Exit.INTERRUPTED
+    assert terminal.seen.splitlines()[-1] == "lanceyard: interrupted"
+
+
+@pytest.mark.parametrize("seconds", [0, 0.05, 0.2])
+def test_who_confirmed_can_still_change_their_mind(market: str, seconds: float) -> None:
+    with Terminal("drop", market, "shop.orders") as terminal:
+        terminal.wait_for("Type shop.orders to drop it: ")
+        terminal.type("shop.orders\n")
+        assert terminal.interrupt(after=seconds) in (Exit.INTERRUPTED, Exit.DONE)
+    yard = lanceyard.open(market)
+    if "orders" not in yard.tables("shop"):  # it was too late, and can be taken back
+        yard.undrop("shop.orders")
+    assert yard.table("shop.orders").count()
+
+
+def test_long_work_can_be_interrupted_and_done_again(home: Path) -> None:
+    rows = pa.table({"n": range(300_000), "s": ["some text"] * 300_000})
+    pyarrow.csv.write_csv(rows, home / "rows.csv")
+    (home / "c").mkdir()
+    with Terminal("import", "./c", "t", *["rows.csv"] * 100) as terminal:
+        terminal.wait_for("00/?")
+        assert terminal.interrupt() == Exit.INTERRUPTED
+    assert terminal.seen.splitlines()[-1] == "lanceyard: interrupted"
+    assert lanceyard.open("./c").tables() == []
+    with Terminal("import", "./c", "t", "rows.csv") as terminal:
+        assert terminal.end() == Exit.DONE
+    assert lanceyard.open("./c").table("t").count() == 300_000
+
+
+def test_what_is_cleaned_up_after_is_interrupted_too(market: str) -> None:
+    with Terminal("bench", market, "-n", "100000") as terminal:
+        terminal.wait_for("create namespace")
+        assert terminal.interrupt() == Exit.INTERRUPTED, terminal.seen
+    assert lanceyard.open(market).table("shop.orders").count()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_ends_when_it_is_interrupted(market: str, workers: str) -> None:
+    with Terminal("serve", market, "--port", "0", "--workers", workers) as terminal:
+        terminal.wait_for("http://")
+        assert terminal.interrupt() == Exit.INTERRUPTED
     assert terminal.seen.splitlines()[-1] == "lanceyard: interrupted"
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import lanceyard
 from lanceyard import errors
 from lanceyard.rest.protocol import STATUSES
 from tests.docs.generated import PAGES, fill
@@ -27,3 +29,9 @@ def test_every_code_has_a_row_with_cause_and_fix(code: errors.ErrorCode) -> None
     cause, fix = row.removeprefix(begin).removesuffix(" |").split(" | ")
     assert cause
     assert fix
+
+
+@pytest.mark.parametrize("name", lanceyard.__all__)
+def test_every_public_name_is_told_of(name: str) -> None:
+    page = (ROOT / "docs" / "python.md").read_text()
+    assert re.search(rf"^::: lanceyard\.([a-z_.]+\.)?{name}$", page, re.MULTILINE)

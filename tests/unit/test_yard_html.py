@@ -91,3 +91,10 @@ def test_what_is_shown_is_bounded(yard: lanceyard.Yard) -> None:
     assert len(texts) == 102
     wide = yard.create_table("wide", {f"{n}-{'c' * 200}": [1] for n in range(150)})
     assert shown(wide._repr_html_())[-1] == "… and more"
+
+
+def test_an_empty_catalog_says_so(yard: lanceyard.Yard) -> None:
+    yard.create_namespace("shop")
+    assert shown(yard.space("shop")._repr_html_()) == ["shop", "nothing in it yet"]
+    yard.drop("shop")
+    assert shown(yard._repr_html_())[-1] == "nothing in it yet"

@@ -141,4 +141,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.INTERRUPTED
     except Exception as error:
         meta: dict[str, Any] = contexts[0].meta if contexts else {}
-        return failures.tell(error, meta.get(ADDRESS, ()), debug=meta.get(DEBUG, False))
+        code = failures.tell(error, meta.get(ADDRESS, ()), debug=meta.get(DEBUG, False))
+        return Exit.INTERRUPTED if _is_of_interrupt(error) else code
+
+
+def _is_of_interrupt(error: BaseException) -> bool:
+    """Whether something failed in the course of ending what was interrupted."""
+    before = error.__cause__ or error.__context__
+    return isinstance(before, KeyboardInterrupt) or (
+        before is not None and _is_of_interrupt(before)
+    )

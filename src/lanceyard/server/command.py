@@ -156,6 +156,16 @@ class _Workers(Multiprocess):
     def __init__(self, config: uvicorn.Config, address: str, listening: socket.socket) -> None:
         super().__init__(config, [listening])
         self._address = address
+        self._is_interrupted = False
+
+    def run(self) -> None:
+        super().run()
+        if self._is_interrupted:  # as a single server tells it
+            raise KeyboardInterrupt
+
+    def handle_int(self) -> None:
+        self._is_interrupted = True
+        super().handle_int()
 
     def init_processes(self) -> None:
         super().init_processes()

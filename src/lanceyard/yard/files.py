@@ -32,18 +32,23 @@ PACKED = (".gz", ".bz2", ".zst", ".lz4", ".br")
 
 
 def read_files(sources: Sequence[Source], kind: str | None = None) -> pa.RecordBatchReader:
-    """Open files, by name or open already, as one stream with the columns of the first.
+    """Read files, by name or open already, as one stream with the columns of the first.
+
+    All have to be there; each is opened when its turn comes.
 
     Raises
     ------
     InvalidInputError
         A format is not known, or a file is not what its format says.
     """
-    readers = [_told(source, kind) for source in sources]
-    schema = readers[0].schema
+    for source in sources:
+        _check(source, kind)
+    first = _told(sources[0], kind)
+    schema = first.schema
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for source, reader in zip(sources, readers, strict=True):
+        for number, source in enumerate(sources):
+            reader = _told(source, kind) if number else first
             with _reading(source):
                 for batch in reader:
                     yield batch if batch.schema == schema else _fitted(batch, schema)
@@ -93,6 +98,16 @@ def format_of(path: str | os.PathLike[str]) -> str:
     return found
 
 
+def _check(source: Source, kind: str | None) -> None:
+    """Refuse what is not there, or of no known format, before anything is read."""
+    if isinstance(source, str | os.PathLike):
+        kind or format_of(source)
+        with _reading(source):
+            os.stat(source)
+    elif kind is None:
+        raise InvalidInputError("say the format of what has no name")
+
+
 def _told(source: Source, kind: str | None) -> pa.RecordBatchReader:
     with _reading(source):
         return _open(source, kind)
@@ -100,8 +115,7 @@ def _told(source: Source, kind: str | None) -> pa.RecordBatchReader:
 
 def _open(source: Source, kind: str | None) -> pa.RecordBatchReader:
     if kind is None:
-        if not isinstance(source, str | os.PathLike):
-            raise InvalidInputError("say the format of what has no name")
+        assert isinstance(source, str | os.PathLike)
         kind = format_of(source)
     if kind == "parquet":
         import pyarrow.parquet as pq

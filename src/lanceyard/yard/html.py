@@ -17,6 +17,7 @@ LONGEST = 80
 """Characters of a text that are shown."""
 STYLE = "font-family:monospace;line-height:1.4"
 MORE = "… and more"
+NOTHING = "nothing in it yet"
 
 
 def tree(title: str, below: Iterable[Found], depth: int, properties: Mapping[str, str]) -> str:
@@ -29,6 +30,7 @@ def tree(title: str, below: Iterable[Found], depth: int, properties: Mapping[str
     lines = [f'<div style="{STYLE}"><b>{_text(title)}</b>']
     lines += [pairs(properties), _level(deque(found[:MOST]), depth)]
     lines += [MORE] if len(found) > MOST else []
+    lines += [] if found else [f"<div>{NOTHING}</div>"]
     return "".join([*lines, "</div>"])
 
 
