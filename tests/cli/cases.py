@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 
 import click
 
@@ -11,12 +12,23 @@ from lanceyard.cli.exits import Exit
 from lanceyard.cli.main import cli
 
 MARKET = "./market"
+NOWHERE = "./nowhere"
 DRY_RUN = "--dry-run"
+
+
+class Check(Enum):
+    """What is to be seen of every command."""
+
+    OUTPUT = "what it tells people"
+    NDJSON = "what it tells programs"
+    NO_CATALOG = "how it fails where there is no catalog"
+    NO_OBJECT = "how it fails on an object that does not exist"
+    READ_ONLY = "what it does in a folder that may only be read"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A command on a catalog."""
+    """A command, and how the tests call it."""
 
     command: str
     """As in ``tag create``."""
@@ -25,20 +37,45 @@ class Case:
     missing: tuple[str, ...] | None = None
     """The same with an object that does not exist, where a command names one."""
     writes: bool = False
-    """Whether it changes the catalog."""
+    """Whether it changes files."""
     code: Exit = Exit.DONE
+    catalog: str | None = MARKET
+    """What it is called on; None if it is about no catalog."""
+    makes: bool = False
+    """Whether it makes that catalog."""
 
     def __str__(self) -> str:
         return self.command.replace(" ", "-")
 
-    def on(self, catalog: str, *more: str) -> list[str]:
+    def on(self, catalog: str | None, *more: str) -> list[str]:
         """The words of the command on a catalog."""
-        return [*self.command.split(), catalog, *self.words, *more]
+        return self._line(catalog, *self.words, *more)
+
+    def called(self, *more: str) -> list[str]:
+        """The words of the command as it succeeds."""
+        return self.on(self.catalog, *more)
 
     def on_missing(self) -> list[str]:
         """The words of the command on what does not exist."""
         assert self.missing is not None
-        return [*self.command.split(), MARKET, *self.missing]
+        return self._line(self.catalog, *self.missing)
+
+    @property
+    def needs_catalog(self) -> bool:
+        """Whether it is about a catalog that is there."""
+        return self.catalog is not None and not self.makes
+
+    @property
+    def checks(self) -> Iterator[Check]:
+        """What the tests over all cases look at."""
+        yield from (Check.OUTPUT, Check.NDJSON, Check.READ_ONLY)
+        if self.needs_catalog:
+            yield Check.NO_CATALOG
+        if self.missing is not None:
+            yield Check.NO_OBJECT
+
+    def _line(self, catalog: str | None, *words: str) -> list[str]:
+        return [*self.command.split(), *([] if catalog is None else [catalog]), *words]
 
 
 def _reads(command: str, *words: str, missing: tuple[str, ...] | None = None) -> Case:
@@ -80,7 +117,7 @@ CASES = [
     _writes("set", "shop", "owner=ann", "floor=2", missing=("nope", "a=b")),
     _writes("unset", "shop", "owner", missing=("nope", "a")),
     _writes("import", "shop.fruits", "fruits.csv", missing=("nope.fruits", "fruits.csv")),
-    _reads("export", "shop.products", "out/products.csv", missing=("shop.nope", "x.csv")),
+    _writes("export", "shop.products", "out/products.csv", missing=("shop.nope", "x.csv")),
     _reads("versions", "shop.products", missing=("shop.nope",)),
     _reads("log", "-n", "3"),
     _reads("diff", "opening", missing=("yesteryear",)),
@@ -94,6 +131,7 @@ CASES = [
     Case("doctor", code=Exit.FINDINGS),
     _writes("repair"),
     _writes("migrate"),
+    _writes("manage", "--wait", "0", "--yes"),
     _writes("maintain compact", "shop.orders", missing=("shop.nope",)),
     _writes("maintain index", "shop.customers", "id", missing=("shop.nope", "id")),
     _writes("maintain refresh", "library.documents", missing=("shop.nope",)),
@@ -103,19 +141,39 @@ CASES = [
     ),
     _writes("maintain sweep", "shop", "--yes", missing=("nope", "--yes")),
     _writes("bench", "-n", "1"),
+    Case("demo", writes=True, catalog="./sample", makes=True),
+    Case("key", catalog=None),
+    Case("config path", catalog=None),
+    Case("config list", catalog=None),
+    Case("config set", ("local", "dir.window=60"), writes=True, catalog=None),
+    Case("config unset", ("local", "dir.path"), ("nope",), writes=True, catalog=None),
 ]
-"""Those on a catalog that exists."""
-OTHERS = {
-    "serve",
-    "key",
-    "config path",
-    "config list",
-    "config set",
-    "config unset",
-    "completion",
-    "demo",
+"""Those that end by themselves and take ``--output``."""
+OWN_TESTS = {
+    ("serve", Check.OUTPUT): "test_serving.test_the_address_is_printed_once_it_answers",
+    ("serve", Check.NO_CATALOG): "test_serving.test_what_is_not_there_is_not_served",
+    ("serve", Check.NO_OBJECT): "test_serving.test_what_is_not_there_is_not_served",
+    ("serve", Check.READ_ONLY): "test_serving.test_a_read_only_folder_is_served_to_readers",
+    ("completion", Check.OUTPUT): "test_completion.test_a_shell_is_told_how_to_complete",
 }
-"""The rest, which have tests of their own."""
+"""What other tests look at."""
+_OF_ALL = ("log", "doctor", "repair", "migrate", "manage", "bench")
+_OF_NONE = ("key", "completion", "config path", "config list", "config set", "config unset")
+NOTHING_TO_SEE = {
+    ("serve", Check.NDJSON): "it prints one address, for people and for programs",
+    ("completion", Check.NDJSON): "it prints a program, for a shell to run",
+    ("completion", Check.READ_ONLY): "it knows of no files",
+    ("completion", Check.NO_OBJECT): "it names no object",
+    ("demo", Check.NO_CATALOG): "it makes one",
+    ("demo", Check.NO_OBJECT): "it names no object",
+    ("key", Check.NO_OBJECT): "it names no object",
+    ("config set", Check.NO_OBJECT): "it makes the profile",
+    ("config path", Check.NO_OBJECT): "it names no profile",
+    ("config list", Check.NO_OBJECT): "it names no profile",
+    **dict.fromkeys([(name, Check.NO_OBJECT) for name in _OF_ALL], "it is about the whole catalog"),
+    **dict.fromkeys([(name, Check.NO_CATALOG) for name in _OF_NONE], "it is about no catalog"),
+}
+"""Where a check makes no sense, and why."""
 
 
 def commands() -> Iterator[str]:

@@ -52,6 +52,11 @@ rest.uri = "https://catalog.example.com"
 impl = "dir"
 dir.path = "/data/market"
 dir.drop_retention = "86400"
+
+[catalogs.lake]
+impl = "hive"
+hive.uri = "thrift://metastore:9083"
+hive.root = "s3://lake/lance"
 ```
 
 Environment variables override them: `LANCEYARD_CATALOG__PROD__REST__URI` is `rest.uri` of `prod`.

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
+from importlib import import_module
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 import lanceyard
+from lanceyard.cli import profiles
 from lanceyard.cli.exits import Exit
 from tests.cli import transcript
-from tests.cli.cases import CASES, DRY_RUN, MARKET, OTHERS, Case, commands
+from tests.cli.cases import (
+    CASES,
+    DRY_RUN,
+    NOTHING_TO_SEE,
+    NOWHERE,
+    OWN_TESTS,
+    Case,
+    Check,
+    commands,
+)
+from tests.cli.permissions import read_only, without_the_rights_of_root
 from tests.cli.running import Shell
 from tests.cli.transcript import prepare, section, title
 
@@ -23,8 +35,9 @@ WRITERS = pytest.mark.parametrize("case", [case for case in CASES if case.writes
 
 
 @pytest.fixture
-def prepared(market: str, home: Path) -> dict[str, str]:
+def prepared(market: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What the cases need beside the sample catalog."""
+    monkeypatch.setenv(profiles.FILE, "./config.toml")
     return prepare(home)
 
 
@@ -34,8 +47,16 @@ def files(root: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in found if path.stat().st_size}
 
 
-def test_every_command_has_a_case() -> None:
-    assert {*commands()} == {case.command for case in CASES} | OTHERS
+def test_everything_is_looked_at_of_every_command() -> None:
+    seen = [(case.command, check) for case in CASES for check in case.checks]
+    known = [*seen, *OWN_TESTS, *NOTHING_TO_SEE]
+    assert sorted(known, key=str) == sorted(product(commands(), Check), key=str)
+
+
+@pytest.mark.parametrize("test", {*OWN_TESTS.values()})
+def test_what_other_tests_look_at_is_there(test: str) -> None:
+    module, _, name = test.partition(".")
+    assert callable(getattr(import_module(f"tests.cli.{module}"), name))
 
 
 @EVERY
@@ -49,9 +70,9 @@ def test_a_command_writes_what_is_in_the_transcript(
     assert found == transcript.read()[title(case, kind)]
 
 
-@EVERY
+@pytest.mark.parametrize("case", [case for case in CASES if case.needs_catalog], ids=str)
 def test_a_command_fails_where_there_is_no_catalog(shell: Shell, case: Case) -> None:
-    done = shell(*case.on("./nowhere"))
+    done = shell(*case.on(NOWHERE))
     assert (done.code, done.out) == (Exit.MISSING, "")
     assert "there is no catalog at ./nowhere; next: lanceyard create ./nowhere" in done.error
     assert not Path("nowhere").exists()
@@ -70,14 +91,14 @@ def test_a_command_fails_on_an_object_that_is_not_there(
 def test_a_dry_run_changes_nothing(
     shell: Shell, prepared: dict[str, str], home: Path, case: Case
 ) -> None:
-    before = files(home / "market")
-    done = shell.ok(*[word.format(**prepared) for word in case.on(MARKET, DRY_RUN)])
+    before = files(home)
+    done = shell.ok(*[word.format(**prepared) for word in case.called(DRY_RUN)])
     assert done.rows
     assert all("done" not in row for row in done.rows)
-    assert files(home / "market") == before
+    assert files(home) == before
 
 
-READ_ONLY = """
+SEVERAL = """
 import contextlib, io, json, sys
 from lanceyard.cli.main import main
 for line in sys.stdin:
@@ -90,53 +111,25 @@ REFUSED = (Exit.FORBIDDEN, Exit.FINDINGS)
 """What is said of one object, and of several of which each may fail."""
 
 
-def without_the_rights_of_root() -> None:
-    """Let the permissions of files hold for root too: drop CAP_DAC_OVERRIDE and its kin."""
-    import ctypes
-
-    for capability in (1, 2, 3):
-        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
-
-
 def test_commands_read_a_read_only_folder_and_fail_to_change_it(
     prepared: dict[str, str], home: Path
 ) -> None:
-    cases = [case for case in CASES if case.command != "export"]
-    lines = [json.dumps([w.format(**prepared) for w in case.on(MARKET)]) for case in cases]
-    lines.append(json.dumps(["export", MARKET, "shop.products", "./market/products.csv"]))
-    lines.append(json.dumps(["demo", "./market/sample"]))
-    lines.append(json.dumps(["config", "set", "a", "impl=dir"]))
-    set_writable(home / "market", writable=False)
-    try:
+    lines = [json.dumps([word.format(**prepared) for word in case.called()]) for case in CASES]
+    with read_only(home):
         done = subprocess.run(
-            [sys.executable, "-c", READ_ONLY],
+            [sys.executable, "-c", SEVERAL],
             input="\n".join(lines),
             capture_output=True,
             text=True,
             check=True,
-            env={**os.environ, "LANCEYARD_CONFIG": "./market/config.toml"},
             preexec_fn=without_the_rights_of_root,
         )
-    finally:
-        set_writable(home / "market", writable=True)
     ends = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(ends) == len(lines)
-    for case, (code, out, err) in zip(cases, ends[:-3], strict=True):
-        if case.command == "maintain expire":  # Lance does not tell what it could not delete
-            assert "0 versions went" in out
-            continue
+    for case, (code, out, err) in zip(CASES, ends, strict=True):
         assert code in (REFUSED if case.writes else [case.code]), (case, out, err)
         assert len(err.splitlines()) == (code == Exit.FORBIDDEN), (case, err)
         if case.writes:
             assert "ermission denied" in out + err, case
-    assert [code for code, _, _ in ends[-3:]] == [Exit.FORBIDDEN] * 3
-
-
-def set_writable(root: Path, *, writable: bool) -> None:
-    for folder, _, names in os.walk(root):
-        for name in names:
-            os.chmod(os.path.join(folder, name), 0o644 if writable else 0o444)
-        os.chmod(folder, 0o755 if writable else 0o555)
 
 
 def test_a_table_that_was_only_declared_is_shown_as_such(shell: Shell, market: str) -> None:

@@ -84,11 +84,21 @@ def test_what_destroys_is_not_done_unless_confirmed(shell: Shell, market: str) -
         "drop ./market shop.orders",
         "maintain expire ./market",
         "maintain sweep ./market",
+        "manage ./market",
     ):
         done = shell(*line.split())
         assert done.code == Exit.UNCONFIRMED
         assert done.error.endswith("next: say --yes if you mean it")
     assert shell.ok("head", market, "shop.orders").rows
+
+
+def test_a_catalog_that_manages_versions_has_transactions(shell: Shell, market: str) -> None:
+    with pytest.raises(errors.UnsupportedOperationError, match="manages versions"):
+        lanceyard.open(market).transaction()
+    assert shell.ok("manage", market, "--wait", "0", "--yes").row["tables"] == 8
+    with lanceyard.open(market).transaction() as tx:
+        tx.table("shop.orders").delete("true")
+    assert shell.ok("head", market, "shop.orders").rows == []
 
 
 def test_what_was_purged_cannot_come_back(shell: Shell, market: str) -> None:
@@ -268,6 +278,19 @@ def test_help_is_there_at_once_and_imports_nothing_heavy(home: Path) -> None:
     assert min(float(end.stderr.split()[-1]) for end in ends) < 0.2
     assert "Commands" not in ends[0].stdout
     assert "  maintain" in ends[0].stdout
+
+
+def test_a_look_imports_no_more_than_it_takes(market: str) -> None:
+    code = (
+        "import sys; from lanceyard.cli.main import main\n"
+        f"main(['ls', {market!r}]); main(['head', {market!r}, 'shop.products'])\n"
+        "heavy = {'lance_namespace_urllib3_client.api', 'datafusion', 'pyspark', 'uvicorn'}\n"
+        "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)\n"
+        "from lance_namespace_urllib3_client import ListTablesRequest, TableApi\n"
+        "print('lance_namespace_urllib3_client.api' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == ["[]", "True"]
 
 
 def test_the_version_is_told(shell: Shell) -> None:

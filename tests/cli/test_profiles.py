@@ -159,3 +159,28 @@ def test_a_path_may_be_a_uri(shell: Shell, market: str) -> None:
     address = f"file://{place.with_name('my%20market')}"
     assert len(shell.ok("ls", address).rows) == 3
     assert shell("ls", f"{address}x").code == Exit.MISSING
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "config set a dir.path=/y dir.window=60",
+        "config set b impl=dir",
+        "config unset a dir.path",
+        "config unset a",
+    ],
+)
+def test_an_edit_is_taken_back_by_the_command_that_is_printed(shell: Shell, line: str) -> None:
+    shell.ok("config", "set", "a", "impl=dir", "dir.path=/x")
+    before = profiles.load()
+    done = shell.ok(*line.split())
+    assert profiles.load() != before
+    for step in done.row["undo"].split(" && "):
+        shell.ok(*step.split()[1:])
+    assert profiles.load() == before
+
+
+def test_no_undo_tells_a_secret(shell: Shell) -> None:
+    shell.ok("config", "set", "prod", "rest.api_key=s3cret")
+    for words in (["set", "prod", "rest.api_key=other"], ["unset", "prod"]):
+        assert "undo" not in shell.ok("config", *words).row

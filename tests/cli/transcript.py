@@ -13,7 +13,7 @@ import lance
 import pyarrow as pa
 
 import lanceyard
-from tests.cli.cases import MARKET, Case
+from tests.cli.cases import Case
 from tests.cli.running import Shell
 
 FILE = Path(__file__).with_name("transcript.txt")
@@ -31,6 +31,7 @@ OWN = {
         (re.compile(r"  +"), " "),
         (re.compile(r"((?<=[a-z]) |: )[\d.]+( [\d.]+)*"), r"\1<number>"),
     ),
+    "key": ((re.compile(r"[\w-]{40,}"), "<text>"),),
     "log": (_VERSION,),
     "maintain expire": ((re.compile(r"\b2\d\d\d\b"), "<size>"),),
     "tag create": (_VERSION,),
@@ -56,6 +57,7 @@ def read() -> dict[str, str]:
 def prepare(home: Path) -> dict[str, str]:
     """Make what the cases need beside the sample, and tell how that is called this time."""
     (home / "out").mkdir()
+    (home / "config.toml").write_text('[catalogs.local]\nimpl = "dir"\ndir.path = "./market"\n')
     (home / "fruits.csv").write_text("name,price\npear,3.5\nplum,2.0\n")
     lance.write_dataset(pa.table({"n": [1]}), home / "market" / "loose.lance")
     with lanceyard.open(home / "market", drop_retention="3600") as yard:
@@ -79,7 +81,7 @@ def _leave_orphan(file: Path) -> None:
 
 def section(case: Case, kind: str, shell: Shell, prepared: Mapping[str, str]) -> str:
     """What a command writes now, but for what is different each time."""
-    words = [word.format(**prepared) for word in case.on(MARKET, "--output", kind)]
+    words = [word.format(**prepared) for word in case.called("--output", kind)]
     done = shell(*words)
     assert (done.code, done.err) == (case.code, "")
     text = done.out.replace(prepared["home"], "<home>")
@@ -90,7 +92,7 @@ def section(case: Case, kind: str, shell: Shell, prepared: Mapping[str, str]) ->
 
 def title(case: Case, kind: str) -> str:
     """How a section is called."""
-    return shlex.join(case.on(MARKET, "--output", kind))
+    return shlex.join(case.called("--output", kind))
 
 
 def write(sections: Mapping[str, str]) -> None:

@@ -1,6 +1,6 @@
 """The bucket: one object store for all tests of a process, and fresh prefixes in it.
 
-It is SeaweedFS; `CLOUD_STORE=azurite` or `CLOUD_STORE=moto` choose another one.
+It is SeaweedFS; `CLOUD_STORE` names another one of `SERVERS`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cloud.servers.azurite import AzuriteServer
+from tests.cloud.servers.ceph import CephServer
 from tests.cloud.servers.moto import MotoServer
+from tests.cloud.servers.rclone import RcloneServer
 from tests.cloud.servers.seaweedfs import SeaweedServer
 from tests.cloud.servers.server import Server
 
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
 
 SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 NUMBERS = itertools.count()
-SERVERS: dict[str, type[SeaweedServer | AzuriteServer | MotoServer]] = {
+SERVERS: dict[str, type[SeaweedServer | AzuriteServer | CephServer | MotoServer | RcloneServer]] = {
     "seaweedfs": SeaweedServer,
     "azurite": AzuriteServer,
+    "ceph": CephServer,
     "moto": MotoServer,
+    "rclone": RcloneServer,
 }
 KIND = SERVERS[os.environ.get("CLOUD_STORE", "seaweedfs")]
 """The object store of this run, and what it can do."""

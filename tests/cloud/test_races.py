@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.cloud import bucket
-from tests.races import test_crossing
 from tests.races.arena import Client, Processes, Racers, declare_many
 from tests.races.test_crossing import *  # noqa: F403 - the same races
 from tests.races.test_one_name import *  # noqa: F403
@@ -47,15 +46,6 @@ def fresh(mode: str) -> Callable[[], Client]:
     """Makes the client of a root that does not exist yet, another one each time."""
     storage = tuple(bucket.storage().items())
     return lambda: Client(bucket.fresh_root(), mode, storage=storage)
-
-
-# Not where a table's directory has its name: without locks, a drop may leave files there of an
-# overwrite that was refused, which docs/object-stores.md says.
-@pytest.mark.parametrize("mode", ["v2"], indirect=True)
-def test_an_overwrite_is_dropped_whole_or_stays_whole(
-    racers: Racers, fresh: Callable[[], Client], rounds: int
-) -> None:
-    test_crossing.test_an_overwrite_is_dropped_whole_or_stays_whole(racers, fresh, rounds)
 
 
 @pytest.mark.parametrize("mode", ["v2"], indirect=True)

@@ -71,7 +71,7 @@ class Reader:
         elif snippet.language == "sql":
             self._compare(snippet, snippet.output, self._query(snippet.code))
         elif snippet.language == "console":
-            for command, output in _transcript(snippet.code):
+            for command, output in transcript(snippet.code):
                 self._compare(snippet, output or None, self._command(command))
 
     def _run(self, code: str, line: int) -> str:
@@ -119,13 +119,18 @@ class Reader:
     def _compare(self, snippet: Snippet, shown: str | None, printed: str) -> None:
         if shown is None:
             return
-        pattern = ".*?".join(re.escape(part) for part in _tidy(shown).split("…"))
-        assert re.fullmatch(pattern, _tidy(printed), re.DOTALL), (
+        assert is_shown(printed, shown), (
             f"{self._page.name}, line {snippet.line}: the page shows\n{shown}\nand it is\n{printed}"
         )
 
 
-def _transcript(code: str) -> list[tuple[str, str]]:
+def is_shown(printed: str, shown: str) -> bool:
+    """Whether a page shows what was printed, but for what may differ."""
+    pattern = ".*?".join(re.escape(part) for part in _tidy(shown).split("…"))
+    return re.fullmatch(pattern, _tidy(printed), re.DOTALL) is not None
+
+
+def transcript(code: str) -> list[tuple[str, str]]:
     """The commands of a console, each with the output below it; ``\\`` continues a command."""
     steps = re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]
     commands = []

@@ -42,21 +42,15 @@ def split(answers: list[Answer], operation: str) -> tuple[list[Answer], list[Ans
 
 
 def assert_balanced(
-    client: Client,
-    found: Mapping[str, object],
-    existed: bool,
-    creates: list[Answer],
-    drops: list[Answer],
+    found: Mapping[str, object], existed: bool, creates: list[Answer], drops: list[Answer]
 ) -> None:
     """Every drop found a table.
 
     A root table that others find by its directory shows up, declared, while it is created: a drop
-    may find it then, and its creator is told so with 14. In a bucket, which has no locks, one drop
-    may find the directory, and another the row that came after it.
+    may find it then, and its creator is told so with 14.
     """
     surplus = len(found) + len(accepted(drops)) - len(accepted(creates)) - existed
-    most = refusals(creates)[14] * (2 if client.storage else 1)
-    assert 0 <= surplus <= most, (found, summary([*creates, *drops]))
+    assert 0 <= surplus <= refusals(creates)[14], (found, summary([*creates, *drops]))
 
 
 @pytest.mark.parametrize("exists", [False, True])
@@ -71,7 +65,7 @@ def test_creates_and_drops_of_one_name_alternate(
         assert set(refusals(drops)) <= {4, 14}, summary(answers)
         assert set(refusals(creates)) <= {5, 14}, summary(answers)
         found = audit(client)
-        assert_balanced(client, found, exists, creates, drops)
+        assert_balanced(found, exists, creates, drops)
         written = {(0,), *(step.rows for step in accepted(creates))}
         assert {table.rows for table in found.values()} <= written
 
@@ -88,7 +82,7 @@ def test_declares_and_drops_of_one_name_alternate(
         assert set(refusals(drops)) <= {4, 14}, summary(answers)
         assert set(refusals(declares)) <= {5, 14}, summary(answers)
         found = audit(client)
-        assert_balanced(client, found, False, declares, drops)
+        assert_balanced(found, False, declares, drops)
         assert {table.rows for table in found.values()} <= {None}
 
 

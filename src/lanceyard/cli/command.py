@@ -133,6 +133,22 @@ class CatalogCommand(click.Command):
             return ctx.invoke(self.callback, session, **values, **given)
 
 
+class TellingCommand(click.Command):
+    """A command about no catalog: its function is given an output, then its parameters."""
+
+    def __init__(self, *args: Any, changes: bool, **more: Any) -> None:
+        """Take the options of all that tells something, and of what changes something."""
+        super().__init__(*args, **more)
+        self.params += [*_dry_run(Effect.CHANGES if changes else Effect.READS), *output_options()]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Carry the command out."""
+        assert self.callback is not None
+        given = dict(ctx.params)
+        ctx.meta[DEBUG] = given.pop("debug")
+        return ctx.invoke(self.callback, Output(given.pop("output")), **given)
+
+
 ADDRESS, DEBUG = "lanceyard.address", "lanceyard.debug"
 """Where the context of a command keeps how the catalog was named, and whether to tell all."""
 
@@ -142,6 +158,13 @@ def catalog_command(
 ) -> Callable[[Callable[..., Any]], CatalogCommand]:
     """Make a function a command on a catalog."""
     return click.command(name, cls=CatalogCommand, operands=operands, effect=effect, at=at)
+
+
+def telling_command(
+    name: str, *, changes: bool = False
+) -> Callable[[Callable[..., Any]], TellingCommand]:
+    """Make a function a command that is about no catalog."""
+    return click.command(name, cls=TellingCommand, changes=changes)
 
 
 def read_pairs(texts: Sequence[str], ctx: click.Context | None = None) -> dict[str, str]:
@@ -162,10 +185,7 @@ def _common(effect: Effect, *, at: bool) -> Iterator[click.Option]:
         yield click.Option(
             ["--as-of"], metavar="MOMENT", help="The catalog as it was: a tag, version or time."
         )
-    if effect is not Effect.READS:
-        yield click.Option(
-            ["--dry-run"], is_flag=True, help="Change nothing, and tell what would be done."
-        )
+    yield from _dry_run(effect)
     if effect is Effect.DESTROYS:
         yield click.Option(["-y", "--yes"], is_flag=True, help="Do not ask; for scripts.")
     yield click.Option(
@@ -182,6 +202,13 @@ def _common(effect: Effect, *, at: bool) -> Iterator[click.Option]:
         help="A property of the catalog, as often as needed.",
     )
     yield from output_options()
+
+
+def _dry_run(effect: Effect) -> Iterator[click.Option]:
+    if effect is not Effect.READS:
+        yield click.Option(
+            ["--dry-run"], is_flag=True, help="Change nothing, and tell what would be done."
+        )
 
 
 def output_options() -> Iterator[click.Option]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import lanceyard
-from lanceyard.cli import failures
+from lanceyard.cli import deferral, failures
 from lanceyard.cli.command import ADDRESS, DEBUG
 from lanceyard.cli.exits import Exit
 
@@ -49,6 +49,7 @@ SECTIONS = {
         "doctor": "care",
         "repair": "care",
         "migrate": "care",
+        "manage": "care",
         "maintain": "maintain",
     },
     "Serve and set up": {
@@ -118,6 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command, and return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     contexts: list[click.Context] = []
+    deferral.defer()
     try:
         with cli.make_context("lanceyard", given) as ctx:
             contexts.append(ctx)

@@ -16,7 +16,7 @@ import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,11 @@ def load() -> dict[str, dict[str, str]]:
     return found
 
 
+def kept_of(name: str) -> dict[str, str]:
+    """The properties of a catalog that the file has, if it has any."""
+    return dict(_flat(_tables(_read()).get(name, {})))
+
+
 def properties_of(name: str) -> dict[str, str]:
     """The properties of a catalog as `lanceyard.connect` takes them."""
     known = load()
@@ -66,6 +71,11 @@ def properties_of(name: str) -> dict[str, str]:
     found = dict(known[name])
     impl = found.setdefault("impl", "dir")
     return {key.removeprefix(f"{impl}."): value for key, value in found.items()}
+
+
+def has_secrets(properties: Iterable[str]) -> bool:
+    """Whether keys of a profile have values that others must not see."""
+    return any(SECRET.search(key) for key in properties)
 
 
 def masked(properties: Mapping[str, str]) -> dict[str, str]:

@@ -13,11 +13,11 @@ from urllib.parse import unquote, urlsplit
 
 from lanceyard import errors
 from lanceyard.namespace import datasets
+from lanceyard.spark.commits import rows_of
 from lanceyard.spark.ledger import Intent, Ledger, SourceFile
 from lanceyard.spark.options import Options
 from lanceyard.spark.reference import Place, open_table
 from lanceyard.spark.types import spark_schema
-from lanceyard.spark.write import rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,8 +17,8 @@ from typing import NamedTuple, Self
 
 from lanceyard import errors
 from lanceyard.settings import DirectorySettings
+from lanceyard.spark.commits import find_write
 from lanceyard.spark.reference import Place, open_table
-from lanceyard.spark.write import find_write
 from lanceyard.storage.base import Store
 from lanceyard.storage.roots import open_store
 

@@ -21,9 +21,10 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from pyspark.sql.types import StructType
 
 from lanceyard import errors
+from lanceyard.spark.commits import WRITE, history, land
 from lanceyard.spark.options import Options
 from lanceyard.spark.reference import Place, TableReference, open_table
-from lanceyard.spark.write import WRITE, Write, Written, fits, fragments_of, history, land
+from lanceyard.spark.write import Write, Written, fits, fragments_of
 
 if TYPE_CHECKING:
     from lance import LanceDataset

@@ -18,8 +18,7 @@ class Program:
 
     def __init__(self, folder: Path, name: str, *words: str) -> None:
         """Start it in a folder, and wait until it answers."""
-        found = shutil.which(name)
-        assert found, f"{name} is not installed: see `make interop`"
+        found = installed(name)
         [self.port] = free_ports(1)
         self.address = f"http://127.0.0.1:{self.port}"
         self._log = folder / "log"
@@ -59,3 +58,10 @@ class Program:
     def stop(self) -> None:
         self._process.kill()
         self._process.wait()
+
+
+def installed(name: str) -> str:
+    """Where a program of the path is."""
+    found = shutil.which(name)
+    assert found, f"{name} is not installed: see `make interop`"
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from obstore.store import S3Store
 
 from tests.cloud.servers.server import BUCKET, Server
-from tests.rest.vending.seaweed import KEY, SECRET, open_store
+from tests.rest.vending.seaweed import KEY, SECRET
 
 REGION = "us-east-1"
 
@@ -38,4 +38,4 @@ class S3Server(Server):
         }
 
     def objects(self) -> S3Store:
-        return open_store(BUCKET, {f"aws_{name}": v for name, v in self.options().items()})
+        return S3Store(BUCKET, config=self.options(), client_options={"allow_http": True})

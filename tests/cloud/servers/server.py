@@ -22,6 +22,8 @@ class Server(ABC):
     """What URIs of its objects begin with."""
     checks_signatures: ClassVar[bool] = True
     """Wrong credentials are refused."""
+    keeps_conditions: ClassVar[bool] = True
+    """What is there is not written over if a writer says so (``If-None-Match: *``)."""
     batch: ClassVar[int] = 1_000
     """How many objects are deleted by one request."""
     who: ClassVar[str]

@@ -36,6 +36,7 @@ _T = TypeVar("_T")
 
 RESTING = (State.MOVED, State.DROPPED)
 """States in which a directory is left alone, and a new table of its name is made elsewhere."""
+UNFINISHED = (State.CREATING, State.DROPPING)
 HIDDEN = (State.DEREGISTERED, State.DROPPING, State.DROPPED, State.CREATING, State.MOVED)
 
 
@@ -112,13 +113,14 @@ class CompatibleCatalog(Catalog):
             return self._hashed.declare_table(identifier, location, properties)
         with layout.holding(self._store, identifier, own):
             self._hashed.refuse(identifier)
-            free = self._free_path(identifier, own)
-            if free is None:
-                return self._hashed.declare_table(identifier, None, properties)
-            with self._hashed.places.reserved(identifier, free, chosen=False):
-                entry = self._hashed.put(identifier, free, properties)
-            self._require_visible(identifier, free)
-            return entry
+            with self._taken(identifier, own) as state:
+                free = self._free_path(identifier, own, state)
+                if free is None:
+                    return self._hashed.declare_table(identifier, None, properties)
+                with self._hashed.places.reserved(identifier, free, chosen=False):
+                    entry = self._hashed.put(identifier, free, properties)
+                self._require_visible(identifier, free)
+                return entry
 
     def create_table(
         self,
@@ -131,8 +133,24 @@ class CompatibleCatalog(Catalog):
         own = self._own_path(identifier)
         if own is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
-        with layout.holding(self._store, identifier, own):
-            return self._create_own(identifier, own, properties, writer, replace=replace)
+        holding = layout.holding(self._store, identifier, own)
+        with holding, self._taken(identifier, own) as state:
+            return self._create_own(identifier, own, properties, writer, state, replace=replace)
+
+    @contextlib.contextmanager
+    def _taken(self, identifier: Identifier, own: str) -> Iterator[State]:
+        """Have the directory of a root table to ourselves, unless the table is elsewhere.
+
+        Gives the state of the directory.
+        """
+        row, state = self._hashed.manifest.find(identifier), self._listing.state(own)
+        if state in RESTING or (row is not None and row.location != own):
+            yield state
+            return
+        if row is None and state in UNFINISHED:
+            self._listing.require_free(identifier, own, state)
+        with self._listing.taken(identifier, own) as state:
+            yield state
 
     def _create_own(
         self,
@@ -140,6 +158,7 @@ class CompatibleCatalog(Catalog):
         own: str,
         properties: Mapping[str, str],
         writer: TableWriter,
+        state: State,
         *,
         replace: bool,
     ) -> TableEntry:
@@ -147,7 +166,6 @@ class CompatibleCatalog(Catalog):
         row = self._hashed.manifest.find(identifier)
         if row is None and self._hashed.places.is_occupied(own):
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
-        state = self._listing.state(own)
         crashed = row is not None and row.location == own and state in HIDDEN
         if crashed and self._store.has_locks:
             # We hold the directory, so whoever hid it crashed before it removed the row.
@@ -163,7 +181,7 @@ class CompatibleCatalog(Catalog):
             raise errors.ConcurrentModificationError(
                 f"table {identifier} is half dropped or deregistered; do that again, then create it"
             )
-        elif state is not State.DECLARED and self._free_path(identifier, own) is None:
+        elif state is not State.DECLARED and self._free_path(identifier, own, state) is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         publish = partial(self._hashed.put, identifier, own, properties, replace=row is not None)
         self._listing.fill(identifier, own, writer, state, publish)
@@ -281,7 +299,9 @@ class CompatibleCatalog(Catalog):
         if isinstance(step, Declare):
             if self._unlisted_path(step.identifier) is not None:
                 raise errors.table_exists(step.identifier)
-            free = None if step.location is not None else self._free_path(step.identifier, own)
+            if step.location is not None:
+                return step
+            free = self._free_path(step.identifier, own, self._listing.state(own))
             return step if free is None else replace(step, location=free)
         if self._unlisted_path(step.identifier) is not None:
             self._take_in(step.identifier, own)
@@ -341,7 +361,7 @@ class CompatibleCatalog(Catalog):
         change = MoveTable(identifier.object_id, target.object_id, old, new)
         if self._listing.state(old) not in VISIBLE:
             # Whoever hid it crashed before it changed the row, unless it is at work.
-            if not self._listing.is_abandoned(f"{old}/{layout.DEREGISTERED}"):
+            if not self._listing.claims.is_abandoned(old):
                 raise errors.ConcurrentModificationError(
                     f"table {identifier} is being renamed or dropped by another writer"
                 )
@@ -417,11 +437,14 @@ class CompatibleCatalog(Catalog):
         )
         return self._listing.existing(unlisted)
 
-    def _free_path(self, identifier: Identifier, own: str) -> str | None:
-        """The directory of a new root table: its own, or None (a hashed one) beside a tombstone."""
-        if self._listing.state(own) in RESTING or self._hashed.places.is_occupied(own):
+    def _free_path(self, identifier: Identifier, own: str, state: State) -> str | None:
+        """The directory of a new root table: its own, or None (a hashed one) beside a tombstone.
+
+        `state` is that of its own.
+        """
+        if state in RESTING or self._hashed.places.is_occupied(own):
             return None
-        self._listing.require_free(identifier, own)
+        self._listing.require_free(identifier, own, state)
         return own
 
     def _refuse_directory(self, identifier: Identifier, path: str | None) -> None:

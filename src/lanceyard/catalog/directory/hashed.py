@@ -352,7 +352,7 @@ class HashedCatalog(Catalog):
         try:
             yield
         finally:
-            layout.show(self._store, path)
+            layout.unhide(self._store, path)
 
     def _fill(
         self,

@@ -135,8 +135,13 @@ def mark(store: Store, path: str, content: bytes = b"deregistered") -> None:
 
 def show(store: Store, path: str) -> None:
     """Take the marks of `hide`, and of a drop that came to nothing, off."""
-    for marker in DROP_MARKERS:
-        store.delete(f"{path}/{marker}")
+    store.delete(f"{path}/{DROPPING}")
+    unhide(store, path)
+
+
+def unhide(store: Store, path: str) -> None:
+    """Take the mark of `hide` off."""
+    store.delete(f"{path}/{DEREGISTERED}")
     store.sync(path)
 
 

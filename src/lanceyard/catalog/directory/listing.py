@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -10,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter
 from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.claims import Claims
 from lanceyard.catalog.directory.states import CREATING, GONE, VISIBLE, State, state_of
 from lanceyard.identifier import Identifier
 from lanceyard.settings import DEFAULT_WINDOW
@@ -33,8 +35,7 @@ class ListingCatalog(Catalog):
         """Look at the tables of a root; `bare` is the older layout of document 001."""
         self._store = store
         self._bare = bare
-        self._window = window
-        self._clock = clock
+        self.claims = Claims(store, window, clock)
         needs_rows = {"AlterNamespace", "CreateNamespace", "DropNamespace", "RenameTable"}
         needs_rows |= {"CreateMaterializedView", "RefreshMaterializedView"}
         self.unsupported = frozenset(needs_rows | ({"DeclareTable"} if bare else set()))
@@ -96,26 +97,25 @@ class ListingCatalog(Catalog):
         self._require_own(path, location)
         with layout.holding(self._store, identifier, path):
             if self._store.has_locks:
-                self.require_free(identifier, path)
-            while not self._store.put_if_absent(f"{path}/{layout.RESERVED}", b"reserved"):
-                self.require_free(identifier, path)  # unless it is what a crash left
-            if not self._store.has_locks:
-                self._require_alone(identifier, path)
+                self.require_free(identifier, path, self.state(path))
+            while not self._has_reserved(path):
+                # What a crash left is free.
+                self.require_free(identifier, path, self.state(path))
         return self._entry(path)
 
-    def _require_alone(self, identifier: Identifier, path: str) -> None:
-        """Refuse a directory that we have reserved if more lies in it.
+    def _has_reserved(self, path: str) -> bool:
+        """Reserve a directory in which nothing lies; False if something does.
 
         Whoever creates a table there marks it before it looks, and we look after we marked it: of
         two at once at least one sees the other.
         """
-        if self._store.inhabited(path) == {layout.RESERVED}:
-            return
-        self._store.delete(f"{path}/{layout.RESERVED}")
-        self.require_free(identifier, path)
-        raise errors.ConcurrentModificationError(
-            f"another writer was creating or dropping table {identifier}; try again"
-        )
+        marker = f"{path}/{layout.RESERVED}"
+        if not self._store.put_if_absent(marker, b"reserved"):
+            return False
+        if self._store.has_locks or self._store.inhabited(path) == {layout.RESERVED}:
+            return True
+        self._store.delete(marker)
+        return False
 
     def create_table(
         self,
@@ -127,11 +127,26 @@ class ListingCatalog(Catalog):
     ) -> TableEntry:
         path = self.path(identifier)
         with layout.holding(self._store, identifier, path):
-            state = self.state(path)
-            if state is not State.DECLARED and not (state is State.PRESENT and replace):
-                self.require_free(identifier, path)
-            self.fill(identifier, path, writer, state)
+            self._require_fillable(identifier, path, self.state(path), replace=replace)
+            with self.taken(identifier, path) as state:
+                self._require_fillable(identifier, path, state, replace=replace)
+                self.fill(identifier, path, writer, state)
         return self._entry(path)
+
+    def _require_fillable(
+        self, identifier: Identifier, path: str, state: State, *, replace: bool
+    ) -> None:
+        if state is not State.DECLARED and not (state is State.PRESENT and replace):
+            self.require_free(identifier, path, state)
+
+    @contextlib.contextmanager
+    def taken(self, identifier: Identifier, path: str) -> Iterator[State]:
+        """Have a directory that we hold to ourselves, also where nothing can be held.
+
+        Gives its state, which only programs can change by then that know nothing of claims.
+        """
+        with self.claims.taken(identifier, path) as claimed:
+            yield state_of(self._store, path, bare=self._bare, claimed=claimed)
 
     def fill(
         self,
@@ -143,8 +158,9 @@ class ListingCatalog(Catalog):
     ) -> None:
         """Write the content of a table directory that is in a certain state, then publish it.
 
-        A new table is hidden until all is done, so that nobody sees half of it, whatever happens.
-        Content that another writer put there is left alone. A drop that ran meanwhile wins.
+        The caller has the directory to itself. A new table is hidden until all is done, so that
+        nobody sees half of it, whatever happens. Content that another program put there is left
+        alone. A drop by one that ran meanwhile wins.
         """
         is_new = state not in VISIBLE
         if is_new and not layout.hide(self._store, path, CREATING):
@@ -161,12 +177,12 @@ class ListingCatalog(Catalog):
             if is_new and (files is not None or not layout.has_data(self._store, path)):
                 self._store.delete_tree(path, last=layout.DROP_MARKERS)
             elif is_new:
-                layout.show(self._store, path)
+                layout.unhide(self._store, path)
             elif isinstance(failure, OSError) and self.state(path) in (*GONE, State.DROPPING):
                 raise _dropped(identifier) from failure
             raise
         if is_new:
-            layout.show(self._store, path)
+            layout.unhide(self._store, path)
         self._require_whole(identifier, path, files)
 
     def _require_whole(self, identifier: Identifier, path: str, files: Iterable[str]) -> None:
@@ -178,7 +194,9 @@ class ListingCatalog(Catalog):
         if self.state(path) is State.PRESENT:
             if all(self._store.is_file(f"{path}/{file}") for file in files):
                 return
-            self.drop_path(identifier, path)
+            self.claims.mark(path)
+            layout.hide(self._store, path)
+            self._store.delete_tree(path, last=layout.DROP_MARKERS)
         raise _dropped(identifier)
 
     def register_table(
@@ -225,15 +243,14 @@ class ListingCatalog(Catalog):
     ) -> None:
         """Hide a table directory, do something else that belongs to the drop, and delete it.
 
-        Of several that drop a table one wins, and the others do not find it: the one that claims
-        the directory or, if the drop is not `exclusive`, the one that `meanwhile` lets through.
-        What a crash left half dropped is taken over by a later drop. If the table's content could
-        not be deleted, it is shown again: the drop has failed.
+        Of several that drop a table one wins, and the others do not find it: the first that
+        claims the directory or, if the drop is not `exclusive`, the one that `meanwhile` lets
+        through. What a crash left half dropped is taken over by a later drop. If the table's
+        content could not be deleted, it is shown again: the drop has failed.
         """
-        claim = f"{path}/{layout.DROPPING}"
-        claimed = self._store.put_if_absent(claim, b"dropping")
-        if exclusive and not claimed and not self.is_abandoned(claim):
-            raise errors.table_not_found(identifier)
+        claimed = self.claims.take(path)
+        if not claimed and not self.claims.is_abandoned(path):
+            raise errors.in_the_making(identifier)
         if exclusive and self._has_only_markers(path):
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
             raise errors.table_not_found(identifier)
@@ -243,8 +260,8 @@ class ListingCatalog(Catalog):
                 meanwhile()
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
         except errors.TableNotFoundError:
-            # Another was faster: where no lock kept us apart, our marks may have come after it.
-            if not self._store.has_locks and self._has_only_markers(path):
+            # Another was faster, and where no lock kept us apart, our marks came after it.
+            if not self._store.has_locks:
                 ours = zip(layout.DROP_MARKERS, (claimed, hidden), strict=True)
                 self._store.delete_all(f"{path}/{name}" for name, is_ours in ours if is_ours)
             raise
@@ -281,22 +298,15 @@ class ListingCatalog(Catalog):
         """Whether nothing but markers lies in a directory: a drop has ended, or a create begun."""
         return self._store.inhabited(path) <= {*layout.DROP_MARKERS}
 
-    def is_abandoned(self, claim: str) -> bool:
-        """Whether whoever wrote a claim is gone: we hold the directory, or the claim is old."""
-        written = self._store.modified(claim)
-        old = written is not None and self._clock() - written > self._window
-        return old or self._store.has_locks
+    def require_free(self, identifier: Identifier, path: str, state: State) -> None:
+        """Refuse a name whose directory, which is in a certain state, holds something.
 
-    def require_free(self, identifier: Identifier, path: str) -> None:
-        """Refuse a name whose directory holds something."""
-        state = self.state(path)
+        What a crash left there is deleted.
+        """
         begun = state is State.DEREGISTERED and self._has_only_markers(path)
         if begun or state in (State.DROPPING, State.CREATING):
-            marker = layout.DROPPING if state is State.DROPPING else layout.DEREGISTERED
-            if not self.is_abandoned(f"{path}/{marker}"):
-                raise errors.ConcurrentModificationError(
-                    f"another writer is creating or dropping table {identifier}; try again later"
-                )
+            if not self.claims.is_abandoned(path):
+                raise errors.in_the_making(identifier)
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
             return
         if state is State.DEREGISTERED:

@@ -38,10 +38,13 @@ GONE = (State.ABSENT, State.MOVED, State.DROPPED, State.CREATING)
 """States in which there is no table to be dropped or registered."""
 
 
-def state_of(store: Store, path: str, *, bare: bool) -> State:
-    """The state of a directory, by document 000, or by 001 in the bare layout."""
+def state_of(store: Store, path: str, *, bare: bool, claimed: bool = False) -> State:
+    """The state of a directory, by document 000, or by 001 in the bare layout.
+
+    If it is `claimed`, that is by ourselves, and says nothing of it: see `claims`.
+    """
     if not store.is_near:
-        return _state_by_names(store, path, bare=bare)
+        return _state_by_names(store, path, bare=bare, claimed=claimed)
     if not store.exists(path):
         return State.ABSENT
     if store.exists(f"{path}/{layout.DEREGISTERED}"):
@@ -53,12 +56,14 @@ def state_of(store: Store, path: str, *, bare: bool) -> State:
     return State.DECLARED if store.exists(f"{path}/{layout.RESERVED}") else State.PRESENT
 
 
-def _state_by_names(store: Store, path: str, *, bare: bool) -> State:
+def _state_by_names(store: Store, path: str, *, bare: bool, claimed: bool) -> State:
     """The same with as few questions as possible, where each takes time."""
     names = store.inhabited(path)
+    if claimed:
+        names.discard(layout.DROPPING)
     if not names:
         return State.ABSENT
-    if layout.DROPPING in names and layout.DEREGISTERED in names:
+    if layout.DROPPING in names and (layout.DEREGISTERED in names or len(names) == 1):
         return State.DROPPING
     if layout.DEREGISTERED in names:
         return _state_marked(store, path)

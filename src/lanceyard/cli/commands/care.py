@@ -1,4 +1,4 @@
-"""Care: `doctor`, `repair` and `migrate`."""
+"""Care: `doctor`, `repair`, `migrate` and `manage`."""
 
 from __future__ import annotations
 
@@ -62,6 +62,24 @@ def migrate_command(session: Session) -> None:
     ]
     session.output.rows(("name", "location", "outcome"), rows)
     session.output.line(str(report).partition("\n")[0])
+
+
+@catalog_command("manage", effect=Effect.DESTROYS)
+@click.option("--wait", "seconds", type=click.FloatRange(0), metavar="SECONDS",
+              help="For programs that have tables open to end.  [default: 5]")  # fmt: skip
+def manage_command(session: Session, seconds: float | None) -> None:
+    """Let the catalog manage the versions of its tables, once and for good.
+
+    Transactions and exact earlier states take that. Programs that know only directories, the
+    reference implementation among them, can still read the catalog, but no longer write to it.
+    """
+    yard, place = session.yard, session.address.place
+    if not session.goes_ahead("manage", place, destroys=True):
+        return
+    wait = None if seconds is None else timedelta(seconds=seconds)
+    with progress.shown("wait for writers"):
+        tables = yard.manage_versions(wait=wait)
+    session.done("manage", place, tables=tables)
 
 
 def _repair(session: Session, **options: Any) -> RepairReport:

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
 from lanceyard.cli import profiles
-from lanceyard.cli.command import output_options, read_pairs
+from lanceyard.cli.command import read_pairs, telling_command
+from lanceyard.cli.commands.properties import taken_back
 from lanceyard.cli.failures import command_line
 from lanceyard.cli.output import Output
 
 SHELLS = ("bash", "zsh", "fish")
-
-
-class ConfigCommand(click.Command):
-    """A command on the file of profiles: its function is given an output first."""
-
-    def __init__(self, *args: Any, changes: bool, **more: Any) -> None:
-        """Take the options of all that tells something, and of what changes something."""
-        super().__init__(*args, **more)
-        dry = click.Option(["--dry-run"], is_flag=True, help="Change nothing, and tell what would.")
-        self.params += [*([dry] if changes else []), *output_options()]
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Carry the command out."""
-        assert self.callback is not None
-        given = dict(ctx.params)
-        given.pop("debug")
-        return ctx.invoke(self.callback, Output(given.pop("output")), **given)
 
 
 @click.group("config")
@@ -43,7 +27,7 @@ def config_command() -> None:
 
 def _command(name: str, *, changes: bool = False) -> Callable[[Any], Any]:
     def decorate(function: Any) -> Any:
-        made = click.command(name, cls=ConfigCommand, changes=changes)(function)
+        made = telling_command(name, changes=changes)(function)
         config_command.add_command(made)
         return made
 
@@ -76,11 +60,13 @@ def set_keys(output: Output, profile: str, pairs: tuple[str, ...], dry_run: bool
     As in: lanceyard config set prod impl=rest rest.uri=https://catalog.example.com
     """
     put = read_pairs(pairs)
-    if not dry_run:
-        profiles.put(profile, put)
-    undo = None if dry_run else command_line("config", "unset", profile, *put)
-    state = "would" if dry_run else "done"
-    output.outcome(state, "config set", profile, {"keys": profiles.masked(put)}, undo)
+    keys = {"keys": profiles.masked(put)}
+    if dry_run:
+        output.outcome("would", "config set", profile, keys, None)
+        return
+    before = profiles.kept_of(profile)
+    profiles.put(profile, put)
+    output.outcome("done", "config set", profile, keys, _undo(profile, before, put))
 
 
 @_command("unset", changes=True)
@@ -88,10 +74,25 @@ def set_keys(output: Output, profile: str, pairs: tuple[str, ...], dry_run: bool
 @click.argument("keys", nargs=-1, metavar="[KEY...]")
 def unset_keys(output: Output, profile: str, keys: tuple[str, ...], dry_run: bool) -> None:
     """Take keys of a profile out of the file; without KEY, the whole profile."""
-    if not dry_run:
-        profiles.remove(profile, keys)
-    state = "would" if dry_run else "done"
-    output.outcome(state, "config unset", profile, {"keys": list(keys) or None}, None)
+    told = {"keys": list(keys) or None}
+    if dry_run:
+        output.outcome("would", "config unset", profile, told, None)
+        return
+    before = profiles.kept_of(profile)
+    profiles.remove(profile, keys)
+    gone = {key: value for key, value in before.items() if not keys or key in keys}
+    output.outcome(
+        "done", "config unset", profile, told, _undo(profile, gone, dict.fromkeys(gone, ""))
+    )
+
+
+def _undo(profile: str, before: Mapping[str, str], put: Mapping[str, str]) -> str | None:
+    """What gives keys of a profile the values that they had; None if that would tell secrets."""
+    if profiles.has_secrets(key for key in put if key in before):
+        return None
+    return taken_back(
+        lambda verb, *words: command_line("config", verb, profile, *words), before, put
+    )
 
 
 @click.command("completion")

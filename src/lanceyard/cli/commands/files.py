@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import Any
 
@@ -61,7 +62,7 @@ def import_command(
     session.done("import", table, rows=rows.count, version=held.version, undo=undo)
 
 
-@catalog_command("export", Operand("TABLE"), word("FILE"), at=True)
+@catalog_command("export", Operand("TABLE"), word("FILE"), effect=Effect.CHANGES, at=True)
 @with_format
 @click.option("--columns", metavar="A,B,…", help="Only these columns.")
 @click.option("--where", metavar="CONDITION", help="Only rows for which a SQL condition holds.")
@@ -81,13 +82,16 @@ def export_command(session: Session, table: str, file: str, **asked: Any) -> Non
     )
     if file != STREAM and os.path.exists(file) and not asked["force"]:
         raise RefusalError(f"{file} exists", Exit.TAKEN, "--force puts another in its place")
+    if not session.goes_ahead("export", table, file=file, columns=stream.schema.names):
+        return
     with progress.shown(f"export {table}") as tell:
         rows = progress.Counted(stream, tell, "rows")
         if file == STREAM:
             write_stream(rows.reader, sys.stdout.buffer, asked["kind"] or "csv")
             return
         write_file(rows.reader, file, asked["kind"], replace=asked["force"])
-    session.done("export", table, file=file, rows=rows.count)
+    undo = None if asked["force"] else shlex.join(["rm", file])
+    session.done("export", table, file=file, rows=rows.count, undo=undo)
 
 
 def _version_before(session: Session, table: str, mode: str | None) -> int | None:

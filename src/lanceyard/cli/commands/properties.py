@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from lanceyard.cli.command import Effect, Operand, catalog_command, read_pairs
@@ -25,7 +25,8 @@ def set_command(session: Session, name: str, pairs: tuple[str, ...]) -> None:
     before = held.properties
     if session.goes_ahead("set", name, properties=put):
         held.set_properties(put)
-        session.done("set", name, properties=put, undo=_undo(session, name, before, put))
+        undo = taken_back(lambda verb, *words: session.command(verb, name, *words), before, put)
+        session.done("set", name, properties=put, undo=undo)
 
 
 @catalog_command("unset", Operand("NAME"), KEYS, effect=Effect.CHANGES)
@@ -48,12 +49,15 @@ def _held(session: Session, name: str) -> Space | Table:
     return session.yard.table(name) if found.is_table else session.yard.space(name)
 
 
-def _undo(
-    session: Session, name: str, before: Mapping[str, str], put: Mapping[str, str]
+def taken_back(
+    command: Callable[..., str], before: Mapping[str, str], put: Mapping[str, str]
 ) -> str | None:
-    """What gives properties the values they had, and takes those away that were not there."""
+    """What gives properties the values they had, and takes those away that were not there.
+
+    `command` makes a command of ``set`` or ``unset`` and its words.
+    """
     changed = [f"{key}={before[key]}" for key in put if before.get(key, put[key]) != put[key]]
     new = [key for key in put if key not in before]
-    steps = [session.command("set", name, *changed)] if changed else []
-    steps += [session.command("unset", name, *new)] if new else []
+    steps = [command("set", *changed)] if changed else []
+    steps += [command("unset", *new)] if new else []
     return " && ".join(steps) or None

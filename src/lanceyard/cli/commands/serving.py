@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 
 from lanceyard.cli import addresses
-from lanceyard.cli.command import read_pairs
+from lanceyard.cli.command import read_pairs, telling_command
 from lanceyard.cli.exits import Exit
+from lanceyard.cli.failures import RefusalError
+from lanceyard.cli.output import Output
 
 SETTINGS_FILE = ".toml"
 PORT = 2333
@@ -44,7 +47,7 @@ def serve_command(
     """Serve a catalog over HTTP, by the Lance REST protocol.
 
     CATALOG is a path, a URI, the address of another server, or a settings file (.toml). The address
-    is printed once the server is ready. The exit code is 2 if it cannot start.
+    is printed once the server is ready; Ctrl-C ends it. The exit code is 2 if it cannot start.
     """
     properties = read_pairs(given)
     file = catalog if catalog is not None and catalog.endswith(SETTINGS_FILE) else None
@@ -54,17 +57,18 @@ def serve_command(
             raise click.UsageError("Missing CATALOG: a path, a URI, or --catalog NAME.")
         address.require()
         properties = address.properties
+    elif not os.path.exists(file):
+        raise RefusalError(f"there is no settings file {file}", Exit.MISSING)
     from lanceyard.server.command import serve
 
     asked = {name: value for name, value in server.items() if value is not None}
     return serve(file, asked, properties)
 
 
-@click.command("key")
-def key_command() -> Exit:
+@telling_command("key")
+def key_command(output: Output) -> None:
     """Make an API key, and the digest a server knows it by."""
     from lanceyard.server.security.keys import new_key
 
     key, digest = new_key()
-    click.echo(f"key    {key}\nsha256 {digest}")
-    return Exit.DONE
+    output.record({"key": key, "sha256": digest})

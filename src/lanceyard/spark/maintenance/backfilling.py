@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lanceyard import errors
 from lanceyard.spark import planning
+from lanceyard.spark.commits import WRITE, find_write, land
 from lanceyard.spark.maintenance.grafting import added, numbers_of, replaced
 from lanceyard.spark.maintenance.jobs import Task
 from lanceyard.spark.maintenance.records import Record, Records
@@ -18,7 +19,6 @@ from lanceyard.spark.maintenance.reports import TablePlan
 from lanceyard.spark.maintenance.values import SQL_TYPES, Expressions, Values
 from lanceyard.spark.maintenance.work import Landing, Work, files_of, is_conflict
 from lanceyard.spark.reference import Place, TableReference, open_table
-from lanceyard.spark.write import WRITE, find_write, land
 
 if TYPE_CHECKING:
     from lance import LanceDataset

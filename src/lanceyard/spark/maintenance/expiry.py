@@ -29,6 +29,8 @@ class Expired(NamedTuple):
 
     versions: tuple[int, ...]
     size: int
+    failed: int = 0
+    """Files that could not be deleted; sweep tries it again."""
 
 
 class Expire(Task):
@@ -47,7 +49,10 @@ class Expire(Task):
         # What somebody tagged meanwhile is still there.
         left = {int(version["version"]) for version in dataset.versions()}
         gone = tuple(number for number in self._versions if number not in left)
-        return Expired(gone, int(done.bytes_removed))
+        failed = int(done.failed_deletes)
+        if failed and not gone:
+            raise PermissionError(f"{failed:,} files could not be deleted: permission denied?")
+        return Expired(gone, int(done.bytes_removed), failed)
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,9 @@ class Expiry(Work):
         return Landing.DONE
 
     def tell(self) -> str:
-        return f"{len(self._expired.versions):,} versions went, {readable(self._expired.size)}"
+        told = f"{len(self._expired.versions):,} versions went, {readable(self._expired.size)}"
+        failed = self._expired.failed
+        return f"{told}; {failed:,} files could not be deleted" if failed else told
 
     def _chosen(self, versions: Sequence[Mapping[str, Any]], tagged: set[int]) -> list[int]:
         """The versions that were replaced long ago, and that nobody named."""

@@ -20,10 +20,11 @@ from pyspark.sql.types import StructType
 
 from lanceyard import errors
 from lanceyard.catalog.maintenance import THREADS
+from lanceyard.spark.commits import WRITE, land
 from lanceyard.spark.options import Options
 from lanceyard.spark.reference import open_table
 from lanceyard.spark.types import check_append
-from lanceyard.spark.write import WRITE, Write, Written, fragments_of, land
+from lanceyard.spark.write import Write, Written, fragments_of
 
 if TYPE_CHECKING:
     from lance import LanceDataset

@@ -1,0 +1,75 @@
+"""Claims: who may fill or delete the directory of a root table, where no lock keeps writers apart.
+
+A claim is a file in the directory that only one writer can create, and that it deletes in the end.
+It neither hides the table nor makes one. A drop puts the same file, also where there are locks, so
+that a crash half-way can be told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+from lanceyard import errors
+from lanceyard.catalog.directory import layout
+from lanceyard.identifier import Identifier
+from lanceyard.storage.base import PATIENCE, Store
+
+STEP = 0.05
+"""How long to wait before asking again for what another has claimed."""
+
+
+class Claims:
+    """The claims on the directories of a root."""
+
+    def __init__(self, store: Store, window: float, clock: Callable[[], float]) -> None:
+        """Take a directory for abandoned that nobody wrote to within the window."""
+        self._store = store
+        self._window = window
+        self._clock = clock
+
+    def take(self, path: str) -> bool:
+        """Claim a directory, once whoever has it is done; False if that takes too long.
+
+        Where we hold the directory nobody else is at work, and nothing is waited for.
+        """
+        deadline = time.monotonic() + (0.0 if self._store.has_locks else PATIENCE)
+        while not self._store.put_if_absent(_file(path), b"dropping"):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(STEP)
+        return True
+
+    @contextlib.contextmanager
+    def taken(self, identifier: Identifier, path: str) -> Iterator[bool]:
+        """Have a directory to ourselves, by a claim unless we hold it.
+
+        Gives whether there is a claim of ours, and not one that a crash left.
+        """
+        if self._store.has_locks:
+            yield False
+            return
+        claimed = self.take(path)
+        if not claimed and not self.is_abandoned(path):
+            raise errors.in_the_making(identifier)
+        try:
+            yield claimed
+        finally:
+            with contextlib.suppress(OSError):  # it will be old some day
+                self._store.delete(_file(path))
+
+    def mark(self, path: str) -> None:
+        """Claim a directory that is ours already, if it has no claim."""
+        self._store.put_if_absent(_file(path), b"dropping")
+
+    def is_abandoned(self, path: str) -> bool:
+        """Whether whoever marked a directory is gone: we hold it, or nothing was written lately."""
+        if self._store.has_locks:
+            return True
+        written = self._store.changed(path)
+        return written is not None and self._clock() - written > self._window
+
+
+def _file(path: str) -> str:
+    return f"{path}/{layout.DROPPING}"
