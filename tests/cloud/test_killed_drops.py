@@ -182,7 +182,8 @@ def test_who_wants_the_name_again_after_the_window_need_not_repair(
     with yards.opened() as yard:
         table = make(yard, "t", SOME)
     yards.kill_drop("t")
-    with yards.opened() as yard, pytest.raises(errors.TableNotFoundError):
+    later = pytest.raises(errors.ConcurrentModificationError, match="try again later")
+    with yards.opened() as yard, later:
         yard.drop("t")
     with yards.opened_later() as yard:
         make(yard, "t")
