@@ -174,7 +174,8 @@ def test_the_commands_do_so_half_way_through_fifty_thousand_files(
     assert keys(other) == untouched
 
 
-@pytest.mark.parametrize("mode", ["compat", deep("v1")])
+@pytest.mark.deep
+@pytest.mark.parametrize("mode", ["v1", "compat"])
 def test_who_wants_the_name_again_after_the_window_need_not_repair(
     proxy: Proxy, root: str, mode: str
 ) -> None:
