@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from lanceyard import errors
 from lanceyard.catalog.base import is_protected
+from lanceyard.storage.options import with_plain_http
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -81,7 +82,7 @@ class TableReference:
                 raise errors.InvalidInputError(
                     f"option {min(catalog)!r} of a catalog needs option table, not a path"
                 )
-            return cls(path=_plain_path(path), storage=storage)
+            return cls(path=_plain_path(path), storage=with_plain_http(storage) if storage else {})
         if not catalog:
             raise errors.InvalidInputError(
                 f"table {table!r} needs a catalog: set catalog.root, or catalog.impl"

@@ -33,6 +33,7 @@ from lanceyard.catalog.hive.tables import RESERVED, LanceTable
 from lanceyard.catalog.hive.versions import ManagedVersions
 from lanceyard.catalog.versions import CreateVersion, DeleteVersions, Step, TableVersion
 from lanceyard.identifier import Identifier
+from lanceyard.storage.options import with_plain_http
 
 
 class MetastoreCatalog(Catalog):
@@ -61,7 +62,7 @@ class MetastoreCatalog(Catalog):
         self.rows = Rows(metastore, self.databases, self._swaps)
         self.removal = Removal(self.databases, self.rows, self.places)
         self.versions = ManagedVersions(self._look_up, self._swaps, self.places)
-        self.storage_options = settings.storage
+        self.storage_options = with_plain_http(settings.storage)
         weakref.finalize(self, metastore.close)
 
     def describe_namespace(self, identifier: Identifier) -> Mapping[str, str]:
