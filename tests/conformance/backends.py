@@ -38,6 +38,9 @@ class Backend:
     open: Callable[[Path], LanceNamespace]
     """Connects to the catalog at a root directory, which need not exist."""
 
+    open_here: Callable[[Path], LanceNamespace] | None = None
+    """The same without the server that is in between, if there is one."""
+
     nested: bool = False
     """Child namespaces exist, and tables inside them."""
 
@@ -251,7 +254,8 @@ def _over_rest(backend: Backend) -> Callable[[Path], LanceNamespace]:
 
 
 REST = [
-    replace(backend, name=f"rest_{backend.name}", open=_over_rest(backend)) for backend in BACKENDS
+    replace(backend, name=f"rest_{backend.name}", open=_over_rest(backend), open_here=backend.open)
+    for backend in BACKENDS
 ]
 """The same behind a server: one of them in a plain run, all of them in `make deep`."""
 

@@ -96,7 +96,7 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Backend], Place]
         path: Place = tmp_path_factory.mktemp("seed") / backend.name
         if backend.remote:
             path = ObjectPath.of(bucket.fresh_root())
-        client = backend.open(path)
+        client = (backend.open_here or backend.open)(path)
         client.create_namespace(CreateNamespaceRequest(id=["seed"]))
         client.drop_namespace(DropNamespaceRequest(id=["seed"]))
         if isinstance(client, Namespace):
