@@ -80,6 +80,15 @@ def environment(address: str | None = None) -> Mapping[str, str]:
     return server().environment(address)
 
 
+@cache
+def announce() -> None:
+    """Let the environment of this process tell how to reach the bucket, from now on.
+
+    Not test by test: native code of another thread may be reading it, and would crash.
+    """
+    os.environ.update(environment())
+
+
 def storage(address: str | None = None) -> dict[str, str]:
     """The properties of a catalog in the bucket, where the environment does not say them."""
     return {f"storage.{name}": value for name, value in server().options(address).items()}

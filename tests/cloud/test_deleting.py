@@ -99,10 +99,9 @@ def test_fifty_thousand_files_take_fifty_batches_and_little_memory(
 
 @pytest.mark.needs(scheme="s3")
 def test_whoever_drops_a_table_at_a_terminal_sees_how_far_it_is(
-    catalog: Any, table: ObjectPath, root: str, monkeypatch: pytest.MonkeyPatch
+    catalog: Any, table: ObjectPath, root: str
 ) -> None:
-    for name, value in bucket.environment().items():
-        monkeypatch.setenv(name, value)
+    bucket.announce()
     with Terminal("drop", root, "ns.t", "--purge", "--yes") as terminal:
         assert terminal.end() == Exit.DONE
     assert "deleting files" in terminal.seen

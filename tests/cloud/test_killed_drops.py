@@ -151,9 +151,7 @@ def test_what_a_killed_drop_leaves_is_no_table_and_goes_by_repair(
 
 
 @pytest.mark.deep
-def test_the_commands_do_so_half_way_through_fifty_thousand_files(
-    proxy: Proxy, root: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_do_so_half_way_through_fifty_thousand_files(proxy: Proxy, root: str) -> None:
     yards = Yards(proxy, root)
     with yards.opened() as yard:
         yard.create_namespace("ns")
@@ -163,8 +161,7 @@ def test_the_commands_do_so_half_way_through_fifty_thousand_files(
     assert 24_000 < len(keys(table)) < 26_000
     with yards.opened_later() as yard:
         assert yard.tables("ns") == ["t_too"]
-    for name, value in bucket.environment().items():
-        monkeypatch.setenv(name, value)
+    bucket.announce()
     with Terminal(*yards.command("repair", "--retention", "0")) as terminal:
         assert terminal.end(600) == Exit.DONE
     assert "copying files" in terminal.seen

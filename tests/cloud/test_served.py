@@ -96,11 +96,8 @@ def test_keys_of_the_catalog_are_told_only_where_that_is_wanted(serve: Serve) ->
     assert not [secret for secret in SECRETS if secret in told]
 
 
-def test_keys_in_the_environment_of_a_server_are_told_to_nobody(
-    root: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in bucket.environment().items():
-        monkeypatch.setenv(name, value)
+def test_keys_in_the_environment_of_a_server_are_told_to_nobody(root: str) -> None:
+    bucket.announce()
     with serving(root) as (address, _):
         lanceyard.open(address).create_namespace("ns")
         told = answers(address)

@@ -70,15 +70,14 @@ def _name(backend: Backend | None) -> str:
 
 
 @pytest.fixture
-def root(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def root(backend: Backend) -> Iterator[Place]:
     """The root directory of the catalog under test, gone after the case.
 
     Not a `tmp_path`: pytest keeps those of three runs, and removing them costs more than the kit.
     A client's upkeep may be at work in it to the end.
     """
     if backend.remote:
-        for name, value in bucket.environment().items():
-            monkeypatch.setenv(name, value)
+        bucket.announce()
         yield ObjectPath.of(bucket.fresh_root())
         return
     with tempfile.TemporaryDirectory(
