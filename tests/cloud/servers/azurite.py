@@ -33,18 +33,15 @@ class AzuriteServer(Server):
 
     def __init__(self, folder: Path) -> None:
         """Start it, and make the container."""
-        self._running = Program(
+        program = self._running = Program(
             folder,
             "azurite-blob",
             *("--silent", "--inMemoryPersistence", "--disableTelemetry"),
             *("--blobHost", "127.0.0.1", "--blobPort", "{port}"),
         )
-        self.address = self._running.address
+        self.address = program.address
         target = f"/{ACCOUNT}/{BUCKET}?restype=container&{shared_access()}"
-        assert self._running.ask("PUT", target) == 201
-
-    def stop(self) -> None:
-        self._running.stop()
+        assert program.ask("PUT", target) == 201
 
     def options(self, address: str | None = None) -> dict[str, str]:
         return {"account_name": ACCOUNT, "account_key": KEY, "endpoint": self._endpoint(address)}

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import obstore
 
-from tests.cloud.servers.program import PATIENCE, Program, installed
+from tests.background import PATIENCE
+from tests.cloud.servers.program import Program, installed
 from tests.cloud.servers.s3 import S3Server
 from tests.rest.vending.seaweed import KEY, SECRET, free_ports
 
@@ -52,16 +53,16 @@ class CephServer(S3Server):
         self._cluster: list[subprocess.Popen[bytes]] = []
         try:
             self._start_cluster()
-            self._gateway = self._start_gateway()
+            gateway = self._running = self._start_gateway()
         except BaseException:
             self._stop_cluster()
             raise
-        self.address = self._gateway.address
+        self.address = gateway.address
         address = obstore.sign(self.objects(), "PUT", "", timedelta(minutes=1))
-        assert self._gateway.ask("PUT", address.removeprefix(self.address)) == 200
+        assert gateway.ask("PUT", address.removeprefix(self.address)) == 200
 
     def stop(self) -> None:
-        self._gateway.stop()
+        super().stop()
         self._stop_cluster()
 
     def _start_cluster(self) -> None:

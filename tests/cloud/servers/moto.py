@@ -16,9 +16,6 @@ class MotoServer(S3Server):
 
     def __init__(self, folder: Path) -> None:
         """Start it, and make the bucket."""
-        self._running = Program(folder, "moto_server", "-H", "127.0.0.1", "-p", "{port}")
-        self.address = self._running.address
-        assert self._running.ask("PUT", f"/{BUCKET}") == 200
-
-    def stop(self) -> None:
-        self._running.stop()
+        program = self._running = Program(folder, "moto_server", "-H", "127.0.0.1", "-p", "{port}")
+        self.address = program.address
+        assert program.ask("PUT", f"/{BUCKET}") == 200

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import http.client
 import shutil
-import subprocess
-import time
 from pathlib import Path
 
+from tests.background import PATIENCE, Background
 from tests.rest.vending.seaweed import free_ports
 
-PATIENCE = 60.0
 
-
-class Program:
+class Program(Background):
     """A program of the path, started with some words; ``{port}`` in them is its port."""
 
     def __init__(self, folder: Path, name: str, *words: str) -> None:
@@ -21,30 +18,14 @@ class Program:
         found = installed(name)
         [self.port] = free_ports(1)
         self.address = f"http://127.0.0.1:{self.port}"
-        self._log = folder / "log"
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [found, *(word.format(port=self.port) for word in words)],
-                stdout=log,
-                stderr=log,
-                cwd=folder,
-            )
-        try:
-            self._wait()
-        except BaseException:
-            self.stop()
-            raise
+        super().__init__(folder, found, *(word.format(port=self.port) for word in words))
 
-    def _wait(self) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                self.ask("GET", "/")
-            except OSError:
-                time.sleep(0.05)
-            else:
-                return
-        raise RuntimeError(f"it does not start: {self._log.read_text()[-2000:]}")
+    def is_ready(self) -> bool:
+        try:
+            self.ask("GET", "/")
+        except OSError:
+            return False
+        return True
 
     def ask(self, method: str, target: str) -> int:
         """Send a request without a body; the status of the answer."""
@@ -54,10 +35,6 @@ class Program:
             return connection.getresponse().status
         finally:
             connection.close()
-
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
 
 
 def installed(name: str) -> str:

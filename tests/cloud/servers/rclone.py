@@ -19,13 +19,10 @@ class RcloneServer(S3Server):
     def __init__(self, folder: Path) -> None:
         """Start it; folders below `data` are its buckets."""
         (folder / "data" / BUCKET).mkdir(parents=True)
-        self._running = Program(
+        program = self._running = Program(
             folder,
             "rclone",
             *("serve", "s3", "data", "--addr", "127.0.0.1:{port}"),
             *("--auth-key", f"{KEY},{SECRET}", "--config", "", "--vfs-cache-mode", "off"),
         )
-        self.address = self._running.address
-
-    def stop(self) -> None:
-        self._running.stop()
+        self.address = program.address

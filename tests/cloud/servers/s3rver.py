@@ -18,13 +18,10 @@ class S3rverServer(S3Server):
 
     def __init__(self, folder: Path) -> None:
         """Start it, and have it make the bucket."""
-        self._running = Program(
+        program = self._running = Program(
             folder,
             "s3rver",
             *("--directory", "data", "--address", "127.0.0.1", "--port", "{port}"),
             *("--silent", "--configure-bucket", BUCKET),
         )
-        self.address = self._running.address
-
-    def stop(self) -> None:
-        self._running.stop()
+        self.address = program.address

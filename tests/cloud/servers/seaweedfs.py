@@ -13,8 +13,5 @@ class SeaweedServer(S3Server):
 
     def __init__(self, folder: Path) -> None:
         """Start it; its files are in a folder."""
-        self._running = SeaweedFS(folder)
-        self.address = self._running.endpoint
-
-    def stop(self) -> None:
-        self._running.stop()
+        seaweed = self._running = SeaweedFS(folder)
+        self.address = seaweed.endpoint

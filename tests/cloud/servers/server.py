@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from tests.background import Background
+
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
@@ -39,6 +41,7 @@ class Server(ABC):
     no_bucket: ClassVar[str]
     """What it says of a bucket that is not there."""
 
+    _running: Background
     address: str
     """Where it listens; a proxy in front of it has another one."""
 
@@ -59,6 +62,6 @@ class Server(ABC):
     def objects(self) -> ObjectStore:
         """All that lies in the bucket."""
 
-    @abstractmethod
     def stop(self) -> None:
         """End it."""
+        self._running.stop()

@@ -6,15 +6,15 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
+
+from tests.background import Background
 
 KEY, SECRET = "SERVERKEY", "a-secret-of-the-server"
 ROLE = "arn:aws:iam::000000000000:role/Vended"
@@ -55,7 +55,7 @@ ACCESS = {
 }
 
 
-class SeaweedFS:
+class SeaweedFS(Background):
     """A running SeaweedFS on this machine's own address, with one bucket."""
 
     def __init__(self, folder: Path) -> None:
@@ -63,36 +63,14 @@ class SeaweedFS:
         (folder / "access.json").write_text(json.dumps(ACCESS))
         ports = free_ports(2 * len(PORTS))
         self.endpoint = f"http://127.0.0.1:{ports[2 * PORTS.index('s3')]}"
-        self._log = folder / "log"
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [weed(), *options(folder, ports)],
-                stdout=log,
-                stderr=log,
-                cwd=folder,
-                env={**os.environ, "HOME": str(folder)},
-            )
+        super().__init__(folder, weed(), *options(folder, ports), HOME=str(folder))
+
+    def is_ready(self) -> bool:
         try:
-            self._wait()
-        except BaseException:
-            self.stop()
-            raise
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + 30
-        bucket = open_store(BUCKET, self.storage)
-        while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                obstore.put(bucket, "ready", b"")  # which makes the bucket too
-            except BaseError:
-                time.sleep(0.05)
-            else:
-                return
-        raise RuntimeError(f"SeaweedFS does not start: {self._log.read_text()[-2000:]}")
-
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
+            obstore.put(open_store(BUCKET, self.storage), "ready", b"")  # makes the bucket too
+        except BaseError:
+            return False
+        return True
 
     @property
     def storage(self) -> dict[str, str]:

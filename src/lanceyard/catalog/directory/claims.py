@@ -29,15 +29,18 @@ class Claims:
         self._window = window
         self._clock = clock
 
-    def take(self, path: str) -> bool:
-        """Claim a directory, once whoever has it is done; False if that takes too long.
+    def take(self, identifier: Identifier, path: str) -> bool:
+        """Claim a directory, once whoever has it is done; False if a crash left us its claim.
 
-        Where we hold the directory nobody else is at work, and nothing is waited for.
+        Where we hold the directory nobody else is at work, and nothing is waited for. Raises
+        `ConcurrentModificationError` if another keeps it for too long.
         """
         deadline = time.monotonic() + (0.0 if self._store.has_locks else PATIENCE)
-        while not self._store.put_if_absent(_file(path), b"dropping"):
+        while not self.mark(path):
             if time.monotonic() > deadline:
-                return False
+                if self.is_abandoned(path):
+                    return False
+                raise errors.in_the_making(identifier)
             time.sleep(STEP)
         return True
 
@@ -50,18 +53,16 @@ class Claims:
         if self._store.has_locks:
             yield False
             return
-        claimed = self.take(path)
-        if not claimed and not self.is_abandoned(path):
-            raise errors.in_the_making(identifier)
+        claimed = self.take(identifier, path)
         try:
             yield claimed
         finally:
             with contextlib.suppress(OSError):  # it will be old some day
                 self._store.delete(_file(path))
 
-    def mark(self, path: str) -> None:
-        """Claim a directory that is ours already, if it has no claim."""
-        self._store.put_if_absent(_file(path), b"dropping")
+    def mark(self, path: str) -> bool:
+        """Put the claim on a directory, without waiting; False if there is one."""
+        return self._store.put_if_absent(_file(path), b"dropping")
 
     def is_abandoned(self, path: str) -> bool:
         """Whether whoever marked a directory is gone: we hold it, or nothing was written lately."""

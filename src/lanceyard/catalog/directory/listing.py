@@ -248,9 +248,7 @@ class ListingCatalog(Catalog):
         through. What a crash left half dropped is taken over by a later drop. If the table's
         content could not be deleted, it is shown again: the drop has failed.
         """
-        claimed = self.claims.take(path)
-        if not claimed and not self.claims.is_abandoned(path):
-            raise errors.in_the_making(identifier)
+        claimed = self.claims.take(identifier, path)
         if exclusive and self._has_only_markers(path):
             self._store.delete_tree(path, last=layout.DROP_MARKERS)
             raise errors.table_not_found(identifier)
