@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.background import free_ports
+
 REALM = "LANCEYARD.TEST"
 SERVER = f"hive/localhost@{REALM}"
 USER = f"ann@{REALM}"
@@ -39,8 +41,7 @@ class Kdc:
 @contextlib.contextmanager
 def running(folder: Path) -> Iterator[Kdc]:
     """A KDC for the realm, whose user has a ticket."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    [port] = free_ports(1)
     kdc = Kdc(folder / "krb5.conf", folder / "server.keytab", folder / "ticket")
     kdc.config.write_text(
         f"[libdefaults]\ndefault_realm = {REALM}\ndns_lookup_kdc = false\nrdns = false\n"

@@ -10,13 +10,14 @@ import os
 import pwd
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from tests.background import free_ports
 
 DRIVER = "POSTGRESQL_JDBC"
 """The variable that names the jar of the JDBC driver, where it is not Debian's."""
@@ -53,8 +54,7 @@ class PostgresqlServer:
         """Start one; nobody gets in without its password."""
         self._numbers = itertools.count()
         self._password = secrets.token_hex()
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
+        [self._port] = free_ports(1)
         self.folder = Path(tempfile.mkdtemp(prefix="lanceyard-postgresql-"))
         self._initialize(self.folder)
         self._process = subprocess.Popen(

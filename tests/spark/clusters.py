@@ -14,11 +14,13 @@ import time
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyspark
+
+from tests.background import free_ports
 
 SPARK_HOME = Path(pyspark.__file__).parent
 REPOSITORY = Path(__file__).parents[2]
@@ -181,15 +183,6 @@ def environment(home: Path) -> dict[str, str]:
         "SPARK_LOCAL_IP": LOOPBACK,
         "SPARK_WORKER_DIR": str(home / "work"),
     }
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of loopback on which nobody listens."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((LOOPBACK, 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 def listens(port: int) -> bool:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import obstore
 
-from tests.background import PATIENCE
+from tests.background import PATIENCE, free_ports
 from tests.cloud.servers.program import Program, installed
 from tests.cloud.servers.s3 import S3Server
-from tests.rest.vending.seaweed import KEY, SECRET, free_ports
+from tests.rest.vending.seaweed import KEY, SECRET
 
 # Nobody but us talks to the cluster, which has one copy of everything and decides at once.
 CONFIGURATION = """

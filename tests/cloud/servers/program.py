@@ -6,8 +6,7 @@ import http.client
 import shutil
 from pathlib import Path
 
-from tests.background import PATIENCE, Background
-from tests.rest.vending.seaweed import free_ports
+from tests.background import PATIENCE, Background, free_ports
 
 
 class Program(Background):

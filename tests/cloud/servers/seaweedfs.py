@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cloud.servers.s3 import S3Server
-from tests.rest.vending.seaweed import SeaweedFS
+from tests.rest.vending.seaweed import GuardedStore
 
 
 class SeaweedServer(S3Server):
@@ -13,5 +13,5 @@ class SeaweedServer(S3Server):
 
     def __init__(self, folder: Path) -> None:
         """Start it; its files are in a folder."""
-        seaweed = self._running = SeaweedFS(folder)
-        self.address = seaweed.endpoint
+        store = self._running = GuardedStore(folder)
+        self.address = store.endpoint

