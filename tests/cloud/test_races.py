@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from tests.cloud import bucket
 from tests.races.arena import Client, Processes, Racers, declare_many
-from tests.races.test_crossing import *  # noqa: F403 - the same races
+from tests.races.conftest import *  # noqa: F403 - the same racers
+from tests.races.test_crossing import *  # noqa: F403 - and races
 from tests.races.test_one_name import *  # noqa: F403
 
 ONE, MANY = 1, 20
 
 
-@pytest.fixture(scope="session")
-def processes() -> Iterator[Processes]:
-    """Eight processes, started once."""
-    started = Processes()
-    yield started
-    started.close()
-
-
 @pytest.fixture
 def racers(processes: Processes) -> Racers:
     return processes
-
-
-@pytest.fixture(params=["v1", "v2", "compat"])
-def mode(request: pytest.FixtureRequest) -> str:
-    """The mode of the directory catalog."""
-    name: str = request.param
-    return name
 
 
 @pytest.fixture(params=[ONE, pytest.param(MANY, marks=pytest.mark.deep)])
@@ -52,8 +39,6 @@ def fresh(mode: str) -> Callable[[], Client]:
 def test_nothing_that_eight_processes_declare_is_lost_or_doubled(
     processes: Processes, fresh: Callable[[], Client], mode: str
 ) -> None:
-    from functools import partial
-
     client = fresh()
     client.open().create_namespace({"id": ["ns"]})
     names = [[f"t{racer}-{number}" for number in range(5)] for racer in range(8)]
