@@ -139,7 +139,7 @@ def publish(spark: SparkSession, *, catalog: CatalogName) -> Publication:
     Raises
     ------
     UnsupportedOperationError
-        The catalog does not manage versions, or lies where there are no locks.
+        The catalog does not manage versions.
 
     Examples
     --------
@@ -159,8 +159,8 @@ def _begin(catalog: CatalogName) -> Transaction:
         begun: Transaction = namespace.begin_transaction()
     except errors.UnsupportedOperationError as cause:
         raise errors.UnsupportedOperationError(
-            f"tables cannot be published together here: {cause}. A catalog on a file system does "
-            "it once it manages versions: call lanceyard.open(root).manage_versions(), or make it "
-            "with table_version_management=true"
+            f"tables cannot be published together here: {cause}. A catalog in a directory or a "
+            "bucket does it once it manages versions: call lanceyard.open(root).manage_versions(), "
+            "or make it with table_version_management=true"
         ) from cause
     return begun

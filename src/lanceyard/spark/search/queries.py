@@ -169,7 +169,7 @@ def _check_text_column(scan: Scan, query: QueryTableRequest) -> None:
             raise errors.InvalidInputError(f"column {column!r} holds no texts, but {found.kind}")
     if not columns and not _has_text_index(scan.dataset):
         raise errors.InvalidInputError(
-            f"table {scan.options.reference} has no full-text index: create one of kind INVERTED, "
+            f"table {scan.options.reference} has no full-text index: create one of kind FTS, "
             "or name the column of texts to read through"
         )
 

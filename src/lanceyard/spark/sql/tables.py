@@ -190,6 +190,7 @@ def _own_properties(given: Mapping[str, str]) -> dict[str, str]:
     if provider not in PROVIDERS:
         raise errors.InvalidInputError(
             f"tables of this catalog are Lance tables, not {provider}: say USING lance, or nothing"
+            "; for a data frame or a stream, format('lance')"
         )
     if "location" in given and "is_managed_location" not in given:
         raise errors.InvalidInputError(
