@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import lanceyard
 from lanceyard.spark.ingestion import ingest
+from lanceyard.spark.publishing import publish
 from lanceyard.spark.sql.catalogs import attach, detach
 from tests.cloud import bucket
 from tests.spark.clusters import run_job
@@ -71,6 +72,17 @@ def test_frames_are_written_and_read(spark: SparkSession, sql: Sql, named: dict[
     frame.write.format("lance").options(**named, table="a.f").mode("append").save()
     assert spark.read.format("lance").options(**named, table="a.f").load().count() == 5
     sql("DROP TABLE yard.a.f")
+
+
+def test_tables_are_published_together(spark: SparkSession) -> None:
+    managed = {"table_version_management": "true", "manifest_enabled": "true"}
+    properties = {"root": bucket.fresh_root(), **bucket.storage(), **managed}
+    with lanceyard.open(properties) as yard:
+        with publish(spark, catalog=properties) as publication:
+            publication.write(spark.range(3), "a")
+            publication.write(spark.range(4), "b")
+            publication.check(lambda staged: staged.count() == 4, "b")
+        assert [yard.table(name).count() for name in ("a", "b")] == [3, 4]
 
 
 @pytest.mark.deep

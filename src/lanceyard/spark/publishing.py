@@ -62,7 +62,7 @@ class Publication:
         try:
             return self._staged(table)
         except errors.TableNotFoundError:
-            return {"path": self._transaction.create(read_name(table), {})}
+            return self._at(self._transaction.create(read_name(table), {}))
 
     def write(self, frame: DataFrame, table: str, *, mode: str = "append", **options: str) -> None:
         """Stage rows: added to a table, or in place of what it has (``overwrite``).
@@ -80,7 +80,12 @@ class Publication:
         """Where a table is staged that there is. Raises `TableNotFoundError`."""
         from lanceyard.yard.names import read_name
 
-        return {"path": self._transaction.open(read_name(table))}
+        return self._at(self._transaction.open(read_name(table)))
+
+    def _at(self, path: str) -> dict[str, str]:
+        """Options by which executors reach a path as the transaction does."""
+        storage = self._transaction.storage_options
+        return {"path": path, **{f"storage.{name}": value for name, value in storage.items()}}
 
     def check(self, is_right: Callable[..., object], *tables: str, text: str = "") -> None:
         """Publish nothing unless something is so.
