@@ -238,6 +238,12 @@ def orphan_directory(root: Path, mode: str) -> None:
     dataset(root / "0123abcd_ns$new", 9)
 
 
+def orphan_view(root: Path, mode: str) -> None:
+    """A view whose refresh was killed, and whose row is gone."""
+    orphan_directory(root, mode)
+    (root / "0123abcd_ns$new" / "_refreshing").mkdir()
+
+
 def reservation(root: Path, mode: str) -> None:
     write(root / "0123abcd_ns$new" / ".lance-reserved", b"reserved")
 
@@ -393,6 +399,7 @@ DAMAGES = [
     Damage("badly_named", Kind.SHADOWED_DIRECTORY, badly_named),
     Damage("unlisted", Kind.UNLISTED_TABLE, unlisted, ("v2",), new=_NEW),
     Damage("orphan", Kind.ORPHAN_DIRECTORY, orphan_directory, ROWS),
+    Damage("orphan_view", Kind.ORPHAN_DIRECTORY, orphan_view, ROWS),
     Damage("reservation", Kind.ABANDONED_RESERVATION, reservation, ROWS),
     Damage("intent", Kind.ABANDONED_INTENT, intent, ROWS),
     Damage("torn_version", Kind.TORN_VERSION, torn_version),

@@ -33,6 +33,7 @@ TABLE_NAMES = MARKERS | {
     VERSIONS,
     "tree",
     "_lanceyard",
+    "_refreshing",
 }
 """All that lies in a table directory. One with anything else in it is somebody else's."""
 HASHED = re.compile(r"^[0-9a-f]{8}_(?P<object_id>.+)$", re.DOTALL)
