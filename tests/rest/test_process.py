@@ -19,6 +19,7 @@ import urllib3
 
 import lanceyard
 from lanceyard import errors
+from tests.certificates import certificate_for_localhost
 from tests.conformance.kit import stream
 
 WRITERS = 8
@@ -92,6 +93,21 @@ def test_a_stream_that_is_coming_is_waited_for(tmp_path: Path) -> None:
 
         lanceyard.RestNamespace(uri=address).create_table({"id": ["t"]}, slowly())
     assert lanceyard.open(tmp_path).table("t").count() == 500_000
+
+
+def test_an_idle_client_of_tls_does_not_keep_a_server_from_ending(tmp_path: Path) -> None:
+    certificate = certificate_for_localhost(tmp_path)
+    file = tmp_path / "server.toml"
+    file.write_text(
+        f"[catalog]\nroot = '{tmp_path}/catalog'\n"
+        f"[server]\ndrain = 600\ncertificate = '{certificate}'\nkey = '{certificate}'\n"
+    )
+    with serving(file) as (address, process):
+        port = address.rpartition(":")[2]
+        pool = urllib3.PoolManager(ca_certs=str(certificate), retries=False)
+        assert pool.request("GET", f"https://localhost:{port}/v1/namespace/$/list").status == 200
+        process.terminate()
+        assert process.wait(timeout=20) in (0, -signal.SIGTERM)
 
 
 def test_a_stream_that_stalls_does_not_keep_a_server_from_ending(tmp_path: Path) -> None:

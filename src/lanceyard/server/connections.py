@@ -23,6 +23,8 @@ CONTINUE = b"HTTP/1.1 100 "
 UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:", re.IGNORECASE)
 LINGER = 1.0
 """Seconds that a server that stops waits for requests that are on their way to it."""
+GOODBYE = 3.0
+"""Seconds that it then waits for clients to answer the end of TLS: idle ones do not listen."""
 
 
 class WholeAnswers:
@@ -149,6 +151,8 @@ class Connection(HttpToolsProtocol):
             self.loop.call_later(LINGER, self.shutdown)
         else:
             super().shutdown()
+            if is_idle:
+                self.loop.call_later(GOODBYE, self.transport.abort)
 
     def pause_writing(self) -> None:
         super().pause_writing()
