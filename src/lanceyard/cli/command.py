@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from lanceyard.cli import addresses, completion
+from lanceyard.cli import addresses, completion, deferral
 from lanceyard.cli.output import FORMATS, Output
 from lanceyard.cli.session import Session
 
@@ -129,6 +129,7 @@ class CatalogCommand(click.Command):
             yes=given.pop("yes", False),
         )
         ctx.meta[ADDRESS], ctx.meta[DEBUG] = address.words, given.pop("debug")
+        deferral.import_arrow_alone()
         with session:
             return ctx.invoke(self.callback, session, **values, **given)
 

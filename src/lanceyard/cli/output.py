@@ -96,10 +96,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _arrow_rows(reader: pa.RecordBatchReader) -> Iterator[Row]:
-    names = reader.schema.names
+    from lanceyard.yard.rows import rows_of
+
     for batch in reader:
-        columns = [column.to_pylist() for column in batch.columns]
-        yield from (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+        yield from rows_of(batch)
 
 
 def _ndjson(columns: Sequence[str], rows: Iterable[Row]) -> None:  # noqa: ARG001 - rows have them

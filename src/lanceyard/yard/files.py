@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lanceyard.errors import InvalidInputError
 from lanceyard.values import as_json, plain
+from lanceyard.yard.rows import rows_of
 
 Source = str | os.PathLike[str] | IO[bytes]
 SUFFIXES = {
@@ -210,7 +211,7 @@ def _csv(reader: pa.RecordBatchReader, sink: IO[bytes]) -> None:
 
 def _json(reader: pa.RecordBatchReader, sink: IO[bytes]) -> None:
     for batch in reader:
-        for row in batch.to_pylist():
+        for row in rows_of(batch):
             sink.write(as_json(row).encode() + b"\n")
 
 
