@@ -15,6 +15,7 @@ from lanceyard.cli.commands.naming import require_free
 from lanceyard.cli.commands.reading import of_version
 from lanceyard.cli.exits import Exit
 from lanceyard.cli.failures import RefusalError
+from lanceyard.cli.interruption import heeded
 from lanceyard.cli.session import Session
 
 FORMATS = click.Choice(["parquet", "csv", "json", "arrow"])
@@ -49,8 +50,8 @@ def import_command(
     stream = read_files(given, kind)
     if not session.goes_ahead("import", table, files=list(files), columns=stream.schema.names):
         return
-    with progress.shown(f"import {table}") as tell:
-        rows = progress.Counted(stream, tell, "rows")
+    with heeded() as heed, progress.shown(f"import {table}") as tell:
+        rows = progress.Counted(stream, tell, heed)
         if mode is None:
             held = session.yard.create_table(table, rows.reader)
             session.came(table)
@@ -84,8 +85,8 @@ def export_command(session: Session, table: str, file: str, **asked: Any) -> Non
         raise RefusalError(f"{file} exists", Exit.TAKEN, "--force puts another in its place")
     if not session.goes_ahead("export", table, file=file, columns=stream.schema.names):
         return
-    with progress.shown(f"export {table}") as tell:
-        rows = progress.Counted(stream, tell, "rows")
+    with heeded() as heed, progress.shown(f"export {table}") as tell:
+        rows = progress.Counted(stream, tell, heed)
         if file == STREAM:
             write_stream(rows.reader, sys.stdout.buffer, asked["kind"] or "csv")
             return
