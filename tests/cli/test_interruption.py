@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -79,6 +80,19 @@ def test_ctrl_c_that_somebody_else_handles_is_left_to_them() -> None:
             heed()
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_what_native_code_makes_of_ctrl_c_is_ctrl_c_still(
+    shell: Shell, market: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def list_tables(*_: object) -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            press()
+        raise ValueError("External error: KeyboardInterrupt")
+
+    monkeypatch.setattr(lanceyard.DirectoryNamespace, "list_tables", list_tables)
+    done = shell("ls", market)
+    assert (done.code, done.error) == (Exit.INTERRUPTED, "lanceyard: interrupted")
 
 
 @pytest.mark.parametrize("read", [0, 2, 3])

@@ -1,4 +1,4 @@
-"""Interruption: Ctrl-C that long work heeds where it can stop, and that no question misses."""
+"""Interruption: Ctrl-C, which long work heeds where it can stop, and no question misses."""
 
 from __future__ import annotations
 
@@ -20,35 +20,54 @@ class StoppedError(Exception):
 
 
 @contextmanager
+def noticed() -> Iterator[None]:
+    """Take what fails after Ctrl-C for its consequence: native code makes other errors of it."""
+    with _handled(signal.default_int_handler):
+        yield
+
+
+@contextmanager
 def heeded() -> Iterator[Heed]:
     """Let Ctrl-C wait for the next place at which the block heeds it; pressed again, it does not.
 
-    So no step is cut in two, and what cleans up after the work finds all as it should be. A failure
-    after Ctrl-C is taken for its consequence.
+    So no step is cut in two, and what cleans up after the work finds all as it should be. Of what
+    fails after Ctrl-C see `noticed`.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield lambda: None  # somebody else has the say
+    with _handled(lambda _number, _frame: None) as is_pressed:
+
+        def heed() -> None:
+            if is_pressed():
+                raise StoppedError("interrupted")
+
+        yield heed
+
+
+@contextmanager
+def _handled(
+    react: Callable[[int, FrameType | None], None],
+) -> Iterator[Callable[[], bool]]:
+    """Do something else at the first Ctrl-C while the block runs, which is told whether it came."""
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before):  # as in the background of a shell, where it means others
+        yield lambda: False
         return
     is_pressed = False
 
-    def press(_number: int, _frame: FrameType | None) -> None:
+    def press(number: int, frame: FrameType | None) -> None:
         nonlocal is_pressed
         is_pressed = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def heed() -> None:
-        if is_pressed:
-            raise StoppedError("interrupted")
+        signal.signal(signal.SIGINT, before)
+        react(number, frame)
 
     signal.signal(signal.SIGINT, press)
     try:
-        yield heed
+        yield lambda: is_pressed
     except Exception as consequence:
         if is_pressed:
             raise KeyboardInterrupt from consequence
         raise
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, before)
 
 
 def typed_line() -> str:

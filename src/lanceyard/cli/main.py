@@ -14,6 +14,7 @@ import lanceyard
 from lanceyard.cli import deferral, failures
 from lanceyard.cli.command import ADDRESS, DEBUG
 from lanceyard.cli.exits import Exit
+from lanceyard.cli.interruption import noticed
 
 SECTIONS = {
     "Look": {
@@ -121,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     contexts: list[click.Context] = []
     deferral.defer()
     try:
-        with cli.make_context("lanceyard", given) as ctx:
+        with noticed(), cli.make_context("lanceyard", given) as ctx:
             contexts.append(ctx)
             return int(cli.invoke(ctx) or Exit.DONE)
     except click.exceptions.Exit as end:
@@ -141,13 +142,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.INTERRUPTED
     except Exception as error:
         meta: dict[str, Any] = contexts[0].meta if contexts else {}
-        code = failures.tell(error, meta.get(ADDRESS, ()), debug=meta.get(DEBUG, False))
-        return Exit.INTERRUPTED if _is_of_interrupt(error) else code
-
-
-def _is_of_interrupt(error: BaseException) -> bool:
-    """Whether something failed in the course of ending what was interrupted."""
-    before = error.__cause__ or error.__context__
-    return isinstance(before, KeyboardInterrupt) or (
-        before is not None and _is_of_interrupt(before)
-    )
+        return failures.tell(error, meta.get(ADDRESS, ()), debug=meta.get(DEBUG, False))
