@@ -12,7 +12,7 @@ import click
 
 import lanceyard
 from lanceyard.cli import deferral, failures
-from lanceyard.cli.command import ADDRESS, DEBUG
+from lanceyard.cli.command import ADDRESS, DEBUG, TABLE
 from lanceyard.cli.exits import Exit
 from lanceyard.cli.interruption import noticed
 
@@ -130,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         where = error.ctx if isinstance(error, click.UsageError) else None
         path = "lanceyard" if where is None else where.command_path
-        print(failures.Told(error.format_message(), Exit.USAGE, f"{path} --help"), file=sys.stderr)
+        message = error.format_message().rstrip(".")
+        print(failures.Told(message, Exit.USAGE, f"{path} --help"), file=sys.stderr)
         return Exit.USAGE
     except BrokenPipeError:
         # Nobody reads any further; what is still buffered must not fail once more.
@@ -142,4 +143,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.INTERRUPTED
     except Exception as error:
         meta: dict[str, Any] = contexts[0].meta if contexts else {}
-        return failures.tell(error, meta.get(ADDRESS, ()), debug=meta.get(DEBUG, False))
+        return failures.tell(
+            error, meta.get(ADDRESS, ()), meta.get(TABLE), debug=meta.get(DEBUG, False)
+        )

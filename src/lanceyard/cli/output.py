@@ -75,7 +75,7 @@ class Output:
         told = [f"{key} {line(value)}" for key, value in facts.items() if value is not None]
         click.echo(f"{state}: {verb} {visible(name)}{_inside(told)}")
         if undo:
-            click.echo(f"undo: {undo}")
+            click.echo(f"undo: {visible(undo)}")
 
     def line(self, text: str) -> None:
         """Write a line for people."""

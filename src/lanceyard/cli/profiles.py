@@ -31,6 +31,8 @@ SECRET = re.compile(r"(?i)(key|token|secret|password|credential|authorization)")
 MASK = "***"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 TABLE = "catalogs"
+SERVED = {"rest", "hive"}
+"""What a profile may be about besides a directory, which it is unless it says so."""
 
 
 def path() -> Path:
@@ -68,8 +70,13 @@ def properties_of(name: str) -> dict[str, str]:
             Exit.MISSING,
             command_line("config", "set", name, "impl=dir", "dir.path=PATH"),
         )
-    found = dict(known[name])
-    impl = found.setdefault("impl", "dir")
+    found = known[name]
+    meant = {key.partition(".")[0] for key in found} & SERVED
+    if meant and "impl" not in found:
+        step = command_line("config", "set", name, f"impl={min(meant)}")
+        raise RefusalError(f"profile {name!r} does not say its impl", Exit.USAGE, step)
+    found = {"impl": "dir", **found}
+    impl = found["impl"]
     return {key.removeprefix(f"{impl}."): value for key, value in found.items()}
 
 
@@ -83,8 +90,11 @@ def masked(properties: Mapping[str, str]) -> dict[str, str]:
     return {key: MASK if SECRET.search(key) else each for key, each in properties.items()}
 
 
-def put(name: str, properties: Mapping[str, str]) -> None:
-    """Put properties of a catalog into the file; others, and comments, stay."""
+def put(name: str, properties: Mapping[str, str], *, dry_run: bool) -> None:
+    """Put properties of a catalog into the file, or see whether that can be done.
+
+    Others, and comments, stay.
+    """
     if not NAME.fullmatch(name):
         raise RefusalError(
             f"a profile is named by letters, digits, '-' and '_', not {name!r}", Exit.USAGE
@@ -95,11 +105,12 @@ def put(name: str, properties: Mapping[str, str]) -> None:
     for key, value in properties.items():
         _take(table, key)
         table[key] = value
-    _write(document)
+    if not dry_run:
+        _write(document)
 
 
-def remove(name: str, keys: tuple[str, ...]) -> None:
-    """Take keys of a catalog, or without any the whole catalog, out of the file."""
+def remove(name: str, keys: tuple[str, ...], *, dry_run: bool) -> None:
+    """Take keys of a catalog out of the file, without any all of it; or see whether it can be."""
     document = _document()
     table = document.get(TABLE, {}).get(name)
     if table is None:
@@ -109,7 +120,8 @@ def remove(name: str, keys: tuple[str, ...]) -> None:
             raise RefusalError(f"profile {name!r} has no key {key!r}", Exit.MISSING)
     if not keys or not table:
         del document[TABLE][name]
-    _write(document)
+    if not dry_run:
+        _write(document)
 
 
 def _read() -> dict[str, Any]:
@@ -118,7 +130,7 @@ def _read() -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except ValueError as cause:
-        raise RefusalError(f"{path()} cannot be read: {cause}", Exit.USAGE) from cause
+        raise RefusalError(f"{path()} cannot be read: {cause}", Exit.USAGE, "mend it") from cause
 
 
 def _tables(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

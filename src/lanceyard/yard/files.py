@@ -95,7 +95,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     found = SUFFIXES.get(suffix.lower())
     if found is None:
         known = ", ".join(SUFFIXES)
-        raise InvalidInputError(f"{name.name} does not say its format: known are {known}")
+        raise InvalidInputError(f"{name} does not say its format: known are {known}")
     return found
 
 
