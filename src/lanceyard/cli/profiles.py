@@ -42,9 +42,28 @@ def path() -> Path:
 
 
 def folder(variable: str, below_home: str) -> Path:
-    """Our folder in one of those that the XDG specification names."""
-    home = os.environ.get(variable)
-    return (Path(home) if home else Path.home() / below_home) / "lanceyard"
+    """Our folder in one of those that the XDG specification names.
+
+    Raises `FileNotFoundError` for a user without a home, as there are in containers.
+    """
+    given = os.environ.get(variable)
+    try:
+        return (Path(given) if given else Path.home() / below_home) / "lanceyard"
+    except RuntimeError as cause:
+        raise FileNotFoundError(f"you have no home folder: set HOME or {variable}") from cause
+
+
+def put_in_place(file: Path, text: str) -> None:
+    """Write a file whole or not at all; only its owner reads it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, encoding="utf-8", delete=False) as part:
+        try:
+            part.write(text)
+            part.flush()
+            os.replace(part.name, file)
+        except BaseException:
+            os.unlink(part.name)
+            raise
 
 
 def load() -> dict[str, dict[str, str]]:
@@ -126,7 +145,7 @@ def remove(name: str, keys: tuple[str, ...], *, dry_run: bool) -> None:
 
 def _read() -> dict[str, Any]:
     try:
-        return tomllib.loads(path().read_text())
+        return tomllib.loads(path().read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError as cause:
@@ -168,7 +187,7 @@ def _document() -> Any:
 
     _tables(_read())  # which says what is wrong with it
     file = path()
-    return tomlkit.parse(file.read_text() if file.exists() else "")
+    return tomlkit.parse(file.read_text("utf-8") if file.exists() else "")
 
 
 def _table(*, is_super: bool = False) -> Any:
@@ -192,11 +211,6 @@ def _take(table: Any, key: str) -> bool:
 
 
 def _write(document: Any) -> None:
-    """Put the file in place at once; only its owner reads it, for it may have secrets."""
     import tomlkit
 
-    file = path()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as part:
-        part.write(tomlkit.dumps(document))
-    os.replace(part.name, file)
+    put_in_place(path(), tomlkit.dumps(document))
