@@ -17,6 +17,7 @@ def main() -> int:
 
     If it was interrupted the process ends here.
     """
+    _open_what_is_closed()
     try:
         code = _carry_out()
     except KeyboardInterrupt:  # before there was a command that could tell it
@@ -26,6 +27,14 @@ def main() -> int:
     if code == INTERRUPTED:
         _end_at_once(code)
     return code
+
+
+def _open_what_is_closed() -> None:
+    """Let there be standard streams: a file of the catalog must not become one by its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free
+            setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115 - as long as we run
 
 
 def _carry_out() -> int:

@@ -10,12 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import lanceyard
 from lanceyard import errors
-from lanceyard.cli import failures
+from lanceyard.cli import addresses, failures
 from lanceyard.cli.exits import BY_CODE, Exit
+from lanceyard.namespace.implementations import SCHEMES
 from tests.cli.running import Shell
 
 UNDOABLE = [
@@ -156,6 +158,31 @@ def test_values_of_all_kinds_are_written(shell: Shell, market: str) -> None:
     assert found.row == {"x": None, "y": None, "d": "2020-01-02"}
 
 
+def test_times_that_python_has_no_values_for_are_written(home: Path) -> None:
+    nanoseconds = 1_700_000_000_123_456_789
+    columns = {
+        "at": pa.array([nanoseconds], pa.timestamp("ns")),
+        "there": pa.array([nanoseconds], pa.timestamp("ns", "Europe/Berlin")),
+        "late": pa.array([2**62], pa.timestamp("us")),
+        "took": pa.array([1], pa.duration("ns")),
+        "each": pa.array([[nanoseconds]], pa.list_(pa.timestamp("ns"))),
+    }
+    lanceyard.open("./c").create_table("t", columns)
+    told = {
+        "at": "2023-11-14T22:13:20.123456789",
+        "there": "2023-11-14T23:13:20.123456789+01:00",
+        "late": "17036-07-06T14:00:27.387904",
+        "took": 1e-09,
+        "each": ["2023-11-14 22:13:20.123456789"],
+    }
+    for line in ("head ./c t", "export ./c t - --format json"):
+        # Another process, for in this one there may be pandas, which has values for some of them.
+        command = [sys.executable, "-m", "lanceyard", *line.split()]
+        assert (
+            json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout) == told
+        )
+
+
 def test_data_cannot_command_a_terminal(shell: Shell, home: Path) -> None:
     lanceyard.open("./c").create_table("t", {"a\x1b[2J": ["\x1b]0;gotcha\x07\n\u202e"]})
     for kind in ("table", "ndjson"):
@@ -207,6 +234,30 @@ def test_a_table_for_people_shows_no_more_than_they_can_read(shell: Shell, marke
         (["log", "http://127.0.0.1:9"], Exit.UNSUPPORTED, "where it lies"),
         (["demo", "./market"], Exit.TAKEN, "exists and is not empty"),
         (["demo", "http://127.0.0.1:9"], Exit.USAGE, "give a path"),
+        (["ls", ""], Exit.USAGE, "Missing CATALOG"),
+        (["ls", "./market/a/../.."], Exit.MISSING, "no catalog at ./market/a/../..; next:"),
+        (["ls", "./f.csv"], Exit.MISSING, "./f.csv is a file, and no catalog"),
+        (["ls", "thrift://127.0.0.1:9"], Exit.UNAVAILABLE, "no Hive Metastore answers"),
+        (["drop", "./market", "shop"], Exit.TAKEN, "next: lanceyard drop ./market shop --cascade"),
+        (["create", "./market", "x", "--schema", "a:int8,a:int8"], Exit.USAGE, "two columns 'a'"),
+        (
+            ["head", "./market", "shop.orders", "--version", "99"],
+            Exit.MISSING,
+            "next: lanceyard versions ./market shop.orders",
+        ),
+        (
+            ["head", "./market", "shop.orders", "--version", "nope"],
+            Exit.MISSING,
+            "next: lanceyard tag list ./market --table shop.orders",
+        ),
+        (
+            ["query", "./market", "shop.orders", "--columns", "nope"],
+            Exit.MISSING,
+            "next: lanceyard show ./market shop.orders",
+        ),
+        (["query", "./market", "shop.orders", "--columns", "a,"], Exit.USAGE, "not name columns"),
+        (["import", "./market", "shop.x", "-"], Exit.USAGE, "say --format"),
+        (["import", "./market", "shop.x", "none.csv"], Exit.MISSING, "directory: none.csv"),
         (["serve", "./nowhere"], Exit.MISSING, "there is no catalog"),
         (["serve"], Exit.USAGE, "Missing CATALOG"),
     ],
@@ -215,9 +266,64 @@ def test_a_table_for_people_shows_no_more_than_they_can_read(shell: Shell, marke
 def test_a_failure_is_one_line_with_a_code(
     shell: Shell, market: str, words: list[str], code: Exit, told: str
 ) -> None:
+    Path("f.csv").touch()
     done = shell(*words)
     assert (done.code, done.out) == (code, "")
     assert told in done.error
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("create ./market nope.x --exist-ok", Exit.MISSING),
+        ("create ./market shop.orders --exist-ok", Exit.TAKEN),
+        ("rename ./market shop.orders shop.products", Exit.TAKEN),
+        ("rename ./market shop.orders products", Exit.TAKEN),
+        ("rename ./market shop.orders nope.orders", Exit.MISSING),
+        ("undrop ./market shop.reviews shop.orders", Exit.TAKEN),
+        ("tag create ./market new --at 99999", Exit.MISSING),
+        ("tag create ./market new --at 99 --table shop.orders", Exit.MISSING),
+        ("export ./market shop.orders nowhere/x.csv", Exit.MISSING),
+        ("export ./market shop.orders x.xyz", Exit.USAGE),
+        ("export ./market shop.orders ./market --format csv --force", Exit.USAGE),
+        ("config set a:b impl=dir", Exit.USAGE),
+        ("config unset nope", Exit.MISSING),
+    ],
+)
+def test_a_dry_run_refuses_what_would_fail(
+    shell: Shell, market: str, line: str, code: Exit
+) -> None:
+    shell.ok("drop", market, "shop.reviews", "--yes")
+    done = shell(*line.split(), "--dry-run")
+    assert (done.code, done.out) == (code, "")
+
+
+def test_what_was_there_already_is_not_taken_back(shell: Shell, market: str) -> None:
+    assert "undo" not in shell.ok("create", market, "shop", "--exist-ok").row
+    words = ("--schema", "day:int64", "--exist-ok")
+    assert "undo" not in shell.ok("create", market, "shop.orders", *words).row
+    assert "undo" in shell.ok("create", market, "shop.new", *words).row
+
+
+def test_the_addresses_of_servers_are_those_that_python_knows() -> None:
+    assert addresses.SERVED == SCHEMES
+
+
+def test_columns_may_have_blanks_between_them_and_versions_tags(shell: Shell, market: str) -> None:
+    words = ("--columns", "id, price", "--version", "opening", "-k", "1")
+    assert [*shell.ok("query", market, "shop.products", *words).row] == ["id", "price"]
+    shell.ok("export", market, "shop.products", "p.csv", *words[:2])
+    assert Path("p.csv").read_text().startswith('"id","price"')
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_may_be_closed(market: str, closed: str) -> None:
+    command = shlex.join([sys.executable, "-m", "lanceyard", "drop", market, "shop.orders"])
+    for more, code in (("", Exit.UNCONFIRMED), (" --dry-run", Exit.DONE)):
+        line = f"{command}{more} < /dev/null {closed}"
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+        assert done.returncode == code
+        assert ("destroys" in done.stderr) is (code is not Exit.DONE and "2>" not in closed)
 
 
 def test_all_that_led_to_a_failure_is_told_if_asked_for(shell: Shell, market: str) -> None:
@@ -284,7 +390,7 @@ def test_a_look_imports_no_more_than_it_takes(market: str) -> None:
     code = (
         "import sys; from lanceyard.cli.main import main\n"
         f"main(['ls', {market!r}]); main(['head', {market!r}, 'shop.products'])\n"
-        "heavy = {'lance_namespace_urllib3_client.api', 'datafusion', 'pyspark', 'uvicorn'}\n"
+        "heavy = {'lance_namespace_urllib3_client.api', 'pandas', 'datafusion', 'uvicorn'}\n"
         "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)\n"
         "from lance_namespace_urllib3_client import ListTablesRequest, TableApi\n"
         "print('lance_namespace_urllib3_client.api' in sys.modules, file=sys.stderr)"

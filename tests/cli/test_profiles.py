@@ -184,3 +184,15 @@ def test_no_undo_tells_a_secret(shell: Shell) -> None:
     shell.ok("config", "set", "prod", "rest.api_key=s3cret")
     for words in (["set", "prod", "rest.api_key=other"], ["unset", "prod"]):
         assert "undo" not in shell.ok("config", *words).row
+
+
+def test_a_profile_of_a_server_says_so(shell: Shell) -> None:
+    shell.ok("config", "set", "far", "rest.uri=http://127.0.0.1:9")
+    done = shell("ls", "-c", "far")
+    assert done.code == Exit.USAGE
+    assert done.error.endswith("next: lanceyard config set far impl=rest")
+
+
+def test_a_default_that_is_empty_is_none(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANCEYARD_CATALOG", "")
+    assert "Missing CATALOG" in shell("ls").error

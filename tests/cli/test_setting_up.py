@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import lanceyard
-from lanceyard.cli import sample
+from lanceyard.cli import profiles, sample
 from lanceyard.cli.exits import Exit
 from tests.cli.running import Shell
 
@@ -66,3 +66,23 @@ def test_a_catalog_is_created_and_then_used(shell: Shell, home: Path) -> None:
 def test_a_key_comes_with_its_digest(shell: Shell) -> None:
     made = shell.ok("key").row
     assert hashlib.sha256(made["key"].encode()).hexdigest() == made["sha256"]
+
+
+def test_who_has_no_home_can_look_all_the_same(
+    shell: Shell, market: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert shell.ok("ls", "-R", market).rows
+    shell.ok("create", market, "attic")
+    done = shell("config", "set", "prod", "impl=dir")
+    assert (done.code, done.out) == (Exit.MISSING, "")
+    assert "no home folder: set HOME or XDG_CONFIG_HOME" in done.error
+
+
+def test_a_file_that_cannot_be_written_whole_leaves_nothing(home: Path) -> None:
+    file = home / "config.toml"
+    file.write_text("before")
+    with pytest.raises(UnicodeEncodeError):
+        profiles.put_in_place(file, "\udcff")
+    assert [(path.name, path.read_text()) for path in home.iterdir()] == [("config.toml", "before")]

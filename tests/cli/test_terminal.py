@@ -52,6 +52,13 @@ def test_who_is_asked_can_go_away(market: str) -> None:
     assert terminal.seen.splitlines()[-1] == "lanceyard: interrupted"
 
 
+def test_who_is_asked_can_go_away_at_once(market: str) -> None:
+    for _ in range(8):
+        with Terminal("drop", market, "shop.orders") as terminal:
+            terminal.wait_for("Type shop.orders")
+            assert terminal.interrupt(after=0) == Exit.INTERRUPTED
+
+
 @pytest.mark.parametrize("seconds", [0, 0.05, 0.2])
 def test_who_confirmed_can_still_change_their_mind(market: str, seconds: float) -> None:
     with Terminal("drop", market, "shop.orders") as terminal:
@@ -73,16 +80,20 @@ def test_long_work_can_be_interrupted_and_done_again(home: Path) -> None:
         assert terminal.interrupt() == Exit.INTERRUPTED
     assert terminal.seen.splitlines()[-1] == "lanceyard: interrupted"
     assert lanceyard.open("./c").tables() == []
+    assert {path.name for path in Path("c").iterdir()} <= {"__manifest", "_lanceyard"}
     with Terminal("import", "./c", "t", "rows.csv") as terminal:
         assert terminal.end() == Exit.DONE
     assert lanceyard.open("./c").table("t").count() == 300_000
 
 
-def test_what_is_cleaned_up_after_is_interrupted_too(market: str) -> None:
-    with Terminal("bench", market, "-n", "100000") as terminal:
-        terminal.wait_for("create namespace")
+@pytest.mark.parametrize(("step", "times"), [("create namespace", 100_000), ("create table", 90)])
+def test_what_is_interrupted_is_cleaned_up_after(market: str, step: str, times: int) -> None:
+    before = sorted(Path(market).iterdir())
+    with Terminal("bench", market, "-n", str(times)) as terminal:
+        terminal.wait_for(step)
         assert terminal.interrupt() == Exit.INTERRUPTED, terminal.seen
-    assert lanceyard.open(market).table("shop.orders").count()
+    assert lanceyard.open(market).namespaces() == ["library", "media", "shop"]
+    assert sorted(Path(market).iterdir()) == before
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -14,7 +14,8 @@ from lanceyard.cli.failures import RefusalError, command_line
 DEFAULT = "LANCEYARD_CATALOG"
 """The variable that names the catalog of commands that name none."""
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-SERVED = ("http://", "https://")
+SERVED = {"http://": "rest", "https://": "rest", "thrift://": "hive"}
+"""What the addresses of servers begin with; as `lanceyard.open` has it, without its imports."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ class Address:
         """The properties for `lanceyard.open`."""
         if self.is_profile:
             found = profiles.properties_of(self.place)
-        elif self.place.startswith(SERVED):
-            found = {"impl": "rest", "uri": self.place}
         else:
-            found = {"impl": "dir", "root": os.path.expanduser(self.place)}
+            impl = next((SERVED[each] for each in SERVED if self.place.startswith(each)), None)
+            root = {"impl": "dir", "root": os.path.expanduser(self.place)}
+            found = root if impl is None else {"impl": impl, "uri": self.place}
         return {**found, **self.extra}
 
     @property
@@ -68,12 +69,15 @@ class Address:
     def require(self) -> None:
         """Refuse a folder that does not exist, which a mistyped path would become."""
         root = self.root
-        if root is not None and not os.path.isdir(root):
-            raise RefusalError(
-                f"there is no catalog at {root}",
-                Exit.MISSING,
-                f"{command_line('create', root)} makes one, {command_line('demo', root)} a sample",
-            )
+        if root is None or os.path.isdir(root):
+            return
+        if os.path.exists(root):
+            raise RefusalError(f"{root} is a file, and no catalog", Exit.MISSING, "name its folder")
+        raise RefusalError(
+            f"there is no catalog at {root}",
+            Exit.MISSING,
+            f"{command_line('create', root)} makes one, {command_line('demo', root)} a sample",
+        )
 
 
 def is_place(word: str) -> bool:
@@ -92,10 +96,10 @@ def read(option: str | None, words: list[str], extra: dict[str, str]) -> Address
             raise RefusalError("the catalog is named twice: leave --catalog out", Exit.USAGE)
         return Address(words[0], (words.pop(0),), extra=extra)
     named = option or os.environ.get(DEFAULT)
-    if named is not None:
+    if named:
         again = ("--catalog", named) if option else ()
         return Address(named, again, is_profile=not is_place(named), extra=extra)
-    if not words:
+    if not words or not words[0]:
         return None
     place = words.pop(0)
     return Address(place, (place,), extra=extra)

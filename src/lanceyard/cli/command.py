@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from lanceyard.cli import addresses, completion
+from lanceyard.cli import addresses, completion, deferral
 from lanceyard.cli.output import FORMATS, Output
 from lanceyard.cli.session import Session
 
@@ -129,6 +129,9 @@ class CatalogCommand(click.Command):
             yes=given.pop("yes", False),
         )
         ctx.meta[ADDRESS], ctx.meta[DEBUG] = address.words, given.pop("debug")
+        if not ctx.params.get("as_of"):  # what an earlier state lacks, the table may have now
+            ctx.meta[TABLE] = values.get("table") or given.get("table")
+        deferral.import_arrow_alone()
         with session:
             return ctx.invoke(self.callback, session, **values, **given)
 
@@ -149,8 +152,8 @@ class TellingCommand(click.Command):
         return ctx.invoke(self.callback, Output(given.pop("output")), **given)
 
 
-ADDRESS, DEBUG = "lanceyard.address", "lanceyard.debug"
-"""Where the context of a command keeps how the catalog was named, and whether to tell all."""
+ADDRESS, TABLE, DEBUG = "lanceyard.address", "lanceyard.table", "lanceyard.debug"
+"""Where the context keeps how catalog and table were named, and whether to tell all."""
 
 
 def catalog_command(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
 
 from lanceyard.cli import profiles
@@ -17,7 +15,7 @@ MOST = 5_000
 
 def names_of(catalog: str, beginning: str) -> list[str]:
     """The names that are remembered of a catalog and begin so."""
-    return [name for name in _load(_file(catalog)) if name.startswith(beginning)]
+    return [name for name in _load(catalog) if name.startswith(beginning)]
 
 
 def profiles_of(beginning: str) -> list[str]:
@@ -30,17 +28,13 @@ def remember(catalog: str, names: list[str]) -> None:
 
     What cannot be written is not worth a failure.
     """
-    file = _file(catalog)
     with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as part:
-            json.dump(sorted(names)[:MOST], part)
-        os.replace(part.name, file)
+        profiles.put_in_place(_file(catalog), json.dumps(sorted(names)[:MOST]))
 
 
 def merge(catalog: str, *, gone: str | None = None, come: str | None = None) -> None:
     """Remember that a name, and all below it, is gone, or that one has come."""
-    known = _load(_file(catalog))
+    known = _load(catalog)
     kept = [name for name in known if gone is None or not _is_at(name, gone)]
     remember(catalog, [*kept, *([come] if come and come not in kept else [])])
 
@@ -49,9 +43,9 @@ def _is_at(name: str, top: str) -> bool:
     return name == top or name.startswith(f"{top}.")
 
 
-def _load(file: Path) -> list[str]:
+def _load(catalog: str) -> list[str]:
     try:
-        found = json.loads(file.read_text())
+        found = json.loads(_file(catalog).read_text("utf-8"))
     except (OSError, ValueError):
         return []
     return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []

@@ -52,7 +52,7 @@ class Told(NamedTuple):
     step: str | None
 
     def __str__(self) -> str:
-        said = f"lanceyard: {self.message.rstrip('.')}"
+        said = f"lanceyard: {self.message}"
         return f"{said}; next: {self.step}" if self.step else said
 
 
@@ -61,22 +61,27 @@ def command_line(*words: str) -> str:
     return shlex.join(("lanceyard", *words))
 
 
-def tell(error: BaseException, address: Sequence[str], *, debug: bool) -> Exit:
+def tell(
+    error: BaseException, address: Sequence[str], table: str | None = None, *, debug: bool = False
+) -> Exit:
     """Tell a failure on the standard error stream; in one line, or with all that led to it."""
-    told = read(error, address)
+    told = read(error, address, table)
     if debug:
         traceback.print_exception(error, file=sys.stderr)
     print(told, file=sys.stderr)
     return told.code
 
 
-def read(error: BaseException, address: Sequence[str]) -> Told:
-    """What a failure is; `address` is how the catalog was named on the command line."""
+def read(error: BaseException, address: Sequence[str], table: str | None = None) -> Told:
+    """What a failure is.
+
+    `address` is how the catalog was named on the command line, `table` the table it was about.
+    """
     if isinstance(error, RefusalError):
-        return Told(_line(error), error.code, error.step)
+        return Told(visible(str(error)), error.code, error.step)
     code = getattr(error, "code", None)
     if code is not None and int(code) in BY_CODE:
-        return Told(_line(error), BY_CODE[int(code)], _step(error, int(code), address))
+        return Told(_line(error), BY_CODE[int(code)], _step(error, int(code), address, table))
     if isinstance(error, ModuleNotFoundError):
         return _missing_package(error)
     for kind, exit_code in BY_KIND.items():
@@ -88,7 +93,10 @@ def read(error: BaseException, address: Sequence[str]) -> Told:
 
 def _line(error: BaseException) -> str:
     """What an error says, in one line."""
-    text = visible(" ".join(str(error).split()))
+    said = str(error)
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        said = f"{error.strerror}: {error.filename}"
+    text = visible(" ".join(said.split())).rstrip(".")
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
@@ -99,7 +107,7 @@ def _missing_package(error: ModuleNotFoundError) -> Told:
     return Told(f"{top or error} is missing", Exit.UNSUPPORTED, step)
 
 
-def _step(error: BaseException, code: int, address: Sequence[str]) -> str | None:
+def _step(error: BaseException, code: int, address: Sequence[str], table: str | None) -> str | None:
     """What to do next, where the error does not say it."""
     from lanceyard.errors import ErrorCode, UnknownOutcomeError
 
@@ -109,6 +117,7 @@ def _step(error: BaseException, code: int, address: Sequence[str]) -> str | None
         ErrorCode.NAMESPACE_NOT_FOUND: command_line("ls", "-R", *address),
         ErrorCode.TABLE_NOT_FOUND: command_line("ls", "-R", *address),
         ErrorCode.TABLE_VERSION_NOT_FOUND: command_line("log", *address),
+        **(_steps_of(table, address) if table else {}),
         ErrorCode.CONCURRENT_MODIFICATION: "do it again",
         ErrorCode.SERVICE_UNAVAILABLE: "try again later, or check the address",
         ErrorCode.THROTTLING: "try again later",
@@ -116,3 +125,14 @@ def _step(error: BaseException, code: int, address: Sequence[str]) -> str | None
         ErrorCode.INTERNAL: "the same command with --debug tells more",
     }
     return steps.get(ErrorCode(code))
+
+
+def _steps_of(table: str, address: Sequence[str]) -> dict[int, str]:
+    """What to do next where something of a table is missing."""
+    from lanceyard.errors import ErrorCode
+
+    return {
+        ErrorCode.TABLE_VERSION_NOT_FOUND: command_line("versions", *address, table),
+        ErrorCode.TABLE_TAG_NOT_FOUND: command_line("tag", "list", *address, "--table", table),
+        ErrorCode.TABLE_COLUMN_NOT_FOUND: command_line("show", *address, table),
+    }

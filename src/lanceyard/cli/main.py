@@ -12,8 +12,9 @@ import click
 
 import lanceyard
 from lanceyard.cli import deferral, failures
-from lanceyard.cli.command import ADDRESS, DEBUG
+from lanceyard.cli.command import ADDRESS, DEBUG, TABLE
 from lanceyard.cli.exits import Exit
+from lanceyard.cli.interruption import noticed
 
 SECTIONS = {
     "Look": {
@@ -121,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     contexts: list[click.Context] = []
     deferral.defer()
     try:
-        with cli.make_context("lanceyard", given) as ctx:
+        with noticed(), cli.make_context("lanceyard", given) as ctx:
             contexts.append(ctx)
             return int(cli.invoke(ctx) or Exit.DONE)
     except click.exceptions.Exit as end:
@@ -129,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         where = error.ctx if isinstance(error, click.UsageError) else None
         path = "lanceyard" if where is None else where.command_path
-        print(failures.Told(error.format_message(), Exit.USAGE, f"{path} --help"), file=sys.stderr)
+        message = error.format_message().rstrip(".")
+        print(failures.Told(message, Exit.USAGE, f"{path} --help"), file=sys.stderr)
         return Exit.USAGE
     except BrokenPipeError:
         # Nobody reads any further; what is still buffered must not fail once more.
@@ -141,13 +143,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.INTERRUPTED
     except Exception as error:
         meta: dict[str, Any] = contexts[0].meta if contexts else {}
-        code = failures.tell(error, meta.get(ADDRESS, ()), debug=meta.get(DEBUG, False))
-        return Exit.INTERRUPTED if _is_of_interrupt(error) else code
-
-
-def _is_of_interrupt(error: BaseException) -> bool:
-    """Whether something failed in the course of ending what was interrupted."""
-    before = error.__cause__ or error.__context__
-    return isinstance(before, KeyboardInterrupt) or (
-        before is not None and _is_of_interrupt(before)
-    )
+        return failures.tell(
+            error, meta.get(ADDRESS, ()), meta.get(TABLE), debug=meta.get(DEBUG, False)
+        )

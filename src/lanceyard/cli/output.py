@@ -75,7 +75,7 @@ class Output:
         told = [f"{key} {line(value)}" for key, value in facts.items() if value is not None]
         click.echo(f"{state}: {verb} {visible(name)}{_inside(told)}")
         if undo:
-            click.echo(f"undo: {undo}")
+            click.echo(f"undo: {visible(undo)}")
 
     def line(self, text: str) -> None:
         """Write a line for people."""
@@ -96,10 +96,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _arrow_rows(reader: pa.RecordBatchReader) -> Iterator[Row]:
-    names = reader.schema.names
+    from lanceyard.yard.rows import rows_of
+
     for batch in reader:
-        columns = [column.to_pylist() for column in batch.columns]
-        yield from (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+        yield from rows_of(batch)
 
 
 def _ndjson(columns: Sequence[str], rows: Iterable[Row]) -> None:  # noqa: ARG001 - rows have them

@@ -31,6 +31,8 @@ SECRET = re.compile(r"(?i)(key|token|secret|password|credential|authorization)")
 MASK = "***"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 TABLE = "catalogs"
+SERVED = {"rest", "hive"}
+"""What a profile may be about besides a directory, which it is unless it says so."""
 
 
 def path() -> Path:
@@ -40,9 +42,28 @@ def path() -> Path:
 
 
 def folder(variable: str, below_home: str) -> Path:
-    """Our folder in one of those that the XDG specification names."""
-    home = os.environ.get(variable)
-    return (Path(home) if home else Path.home() / below_home) / "lanceyard"
+    """Our folder in one of those that the XDG specification names.
+
+    Raises `FileNotFoundError` for a user without a home, as there are in containers.
+    """
+    given = os.environ.get(variable)
+    try:
+        return (Path(given) if given else Path.home() / below_home) / "lanceyard"
+    except RuntimeError as cause:
+        raise FileNotFoundError(f"you have no home folder: set HOME or {variable}") from cause
+
+
+def put_in_place(file: Path, text: str) -> None:
+    """Write a file whole or not at all; only its owner reads it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, encoding="utf-8", delete=False) as part:
+        try:
+            part.write(text)
+            part.flush()
+            os.replace(part.name, file)
+        except BaseException:
+            os.unlink(part.name)
+            raise
 
 
 def load() -> dict[str, dict[str, str]]:
@@ -68,8 +89,13 @@ def properties_of(name: str) -> dict[str, str]:
             Exit.MISSING,
             command_line("config", "set", name, "impl=dir", "dir.path=PATH"),
         )
-    found = dict(known[name])
-    impl = found.setdefault("impl", "dir")
+    found = known[name]
+    meant = {key.partition(".")[0] for key in found} & SERVED
+    if meant and "impl" not in found:
+        step = command_line("config", "set", name, f"impl={min(meant)}")
+        raise RefusalError(f"profile {name!r} does not say its impl", Exit.USAGE, step)
+    found = {"impl": "dir", **found}
+    impl = found["impl"]
     return {key.removeprefix(f"{impl}."): value for key, value in found.items()}
 
 
@@ -83,8 +109,11 @@ def masked(properties: Mapping[str, str]) -> dict[str, str]:
     return {key: MASK if SECRET.search(key) else each for key, each in properties.items()}
 
 
-def put(name: str, properties: Mapping[str, str]) -> None:
-    """Put properties of a catalog into the file; others, and comments, stay."""
+def put(name: str, properties: Mapping[str, str], *, dry_run: bool) -> None:
+    """Put properties of a catalog into the file, or see whether that can be done.
+
+    Others, and comments, stay.
+    """
     if not NAME.fullmatch(name):
         raise RefusalError(
             f"a profile is named by letters, digits, '-' and '_', not {name!r}", Exit.USAGE
@@ -95,11 +124,12 @@ def put(name: str, properties: Mapping[str, str]) -> None:
     for key, value in properties.items():
         _take(table, key)
         table[key] = value
-    _write(document)
+    if not dry_run:
+        _write(document)
 
 
-def remove(name: str, keys: tuple[str, ...]) -> None:
-    """Take keys of a catalog, or without any the whole catalog, out of the file."""
+def remove(name: str, keys: tuple[str, ...], *, dry_run: bool) -> None:
+    """Take keys of a catalog out of the file, without any all of it; or see whether it can be."""
     document = _document()
     table = document.get(TABLE, {}).get(name)
     if table is None:
@@ -109,16 +139,17 @@ def remove(name: str, keys: tuple[str, ...]) -> None:
             raise RefusalError(f"profile {name!r} has no key {key!r}", Exit.MISSING)
     if not keys or not table:
         del document[TABLE][name]
-    _write(document)
+    if not dry_run:
+        _write(document)
 
 
 def _read() -> dict[str, Any]:
     try:
-        return tomllib.loads(path().read_text())
+        return tomllib.loads(path().read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError as cause:
-        raise RefusalError(f"{path()} cannot be read: {cause}", Exit.USAGE) from cause
+        raise RefusalError(f"{path()} cannot be read: {cause}", Exit.USAGE, "mend it") from cause
 
 
 def _tables(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -156,7 +187,7 @@ def _document() -> Any:
 
     _tables(_read())  # which says what is wrong with it
     file = path()
-    return tomlkit.parse(file.read_text() if file.exists() else "")
+    return tomlkit.parse(file.read_text("utf-8") if file.exists() else "")
 
 
 def _table(*, is_super: bool = False) -> Any:
@@ -180,11 +211,6 @@ def _take(table: Any, key: str) -> bool:
 
 
 def _write(document: Any) -> None:
-    """Put the file in place at once; only its owner reads it, for it may have secrets."""
     import tomlkit
 
-    file = path()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as part:
-        part.write(tomlkit.dumps(document))
-    os.replace(part.name, file)
+    put_in_place(path(), tomlkit.dumps(document))

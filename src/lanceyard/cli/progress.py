@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from lanceyard.cli.interruption import Heed
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -62,18 +64,20 @@ def hearing_of_files(tell: Tell) -> Iterator[None]:
 
 
 class Counted:
-    """A stream whose rows are counted as they go by."""
+    """A stream whose rows are counted as they go by, and that fails once Ctrl-C is pressed."""
 
-    def __init__(self, stream: pa.RecordBatchReader, tell: Tell, what: str) -> None:
+    def __init__(self, stream: pa.RecordBatchReader, tell: Tell, heed: Heed) -> None:
         """Read a stream through `reader`."""
         import pyarrow as pa
 
         self.count = 0
-        self._tell, self._what = tell, what
+        self._tell, self._heed = tell, heed
         self.reader = pa.RecordBatchReader.from_batches(stream.schema, self._batches(stream))
 
     def _batches(self, stream: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         for batch in stream:
+            self._heed()
             yield batch
             self.count += batch.num_rows
-            self._tell(self._what, self.count, None)
+            self._tell("rows", self.count, None)
+        self._heed()  # what ends may have been interrupted with us, and is not all then

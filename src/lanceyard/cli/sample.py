@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
+from lanceyard.cli.progress import Tell
 from lanceyard.yard import Yard
 
 SEED = 7
@@ -26,8 +27,6 @@ WORDS = {
 VECTORS = pa.list_(pa.float32(), DIMENSION)
 COLOURS = ("red", "green", "blue")
 PICTURE = 16
-
-Tell = Callable[[str, int, int], None]
 
 
 def fill(yard: Yard, tell: Tell) -> None:

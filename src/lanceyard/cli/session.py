@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from lanceyard.cli import completion
+from lanceyard.cli import completion, interruption
 from lanceyard.cli.addresses import Address
+from lanceyard.cli.cells import visible
 from lanceyard.cli.exits import Exit
 from lanceyard.cli.failures import RefusalError, command_line
 from lanceyard.cli.output import Output
@@ -72,9 +73,8 @@ class Session:
             raise RefusalError(
                 f"{verb} {name} destroys something", Exit.UNCONFIRMED, "say --yes if you mean it"
             )
-        asked = f"Type {name} to {verb} it"
-        typed = click.prompt(asked, default="", show_default=False, err=True)
-        if typed != name:
+        click.echo(f"Type {visible(name)} to {verb} it: ", nl=False, err=True)
+        if interruption.typed_line() != name:
             raise RefusalError(f"{verb} {name} was not confirmed", Exit.UNCONFIRMED)
 
     def done(self, verb: str, name: str, *, undo: str | None = None, **facts: Any) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lanceyard.errors import InvalidInputError
 from lanceyard.values import as_json, plain
+from lanceyard.yard.rows import rows_of
 
 Source = str | os.PathLike[str] | IO[bytes]
 SUFFIXES = {
@@ -94,7 +95,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     found = SUFFIXES.get(suffix.lower())
     if found is None:
         known = ", ".join(SUFFIXES)
-        raise InvalidInputError(f"{name.name} does not say its format: known are {known}")
+        raise InvalidInputError(f"{name} does not say its format: known are {known}")
     return found
 
 
@@ -210,7 +211,7 @@ def _csv(reader: pa.RecordBatchReader, sink: IO[bytes]) -> None:
 
 def _json(reader: pa.RecordBatchReader, sink: IO[bytes]) -> None:
     for batch in reader:
-        for row in batch.to_pylist():
+        for row in rows_of(batch):
             sink.write(as_json(row).encode() + b"\n")
 
 

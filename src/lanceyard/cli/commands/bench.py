@@ -12,6 +12,7 @@ import click
 
 from lanceyard.cli import progress
 from lanceyard.cli.command import Effect, catalog_command
+from lanceyard.cli.interruption import Heed, heeded
 from lanceyard.cli.session import Session
 
 if TYPE_CHECKING:
@@ -37,12 +38,13 @@ def bench_command(session: Session, times: int) -> None:
     if not session.goes_ahead("bench", scratch, times=times):
         return
     yard = session.yard
-    yard.create_namespace(scratch)
-    try:
-        with progress.shown("bench") as tell:
-            rows = [*_measured(_steps(yard, scratch), times, tell)]
-    finally:
-        yard.drop(scratch, cascade=True)
+    with heeded() as heed:
+        yard.create_namespace(scratch)
+        try:
+            with progress.shown("bench") as tell:
+                rows = [*_measured(_steps(yard, scratch), times, tell, heed)]
+        finally:
+            yard.drop(scratch, cascade=True)
     session.output.rows(RESULT, rows)
 
 
@@ -59,11 +61,12 @@ def _steps(yard: Yard, top: str) -> list[Step]:
     ]
 
 
-def _measured(steps: list[Step], times: int, tell: progress.Tell) -> Iterator[dict[str, Any]]:
+def _measured(
+    steps: list[Step], times: int, tell: progress.Tell, heed: Heed
+) -> Iterator[dict[str, Any]]:
     for done, (name, carry_out) in enumerate(steps):
         tell(name, done, len(steps))
-        seconds = [_seconds(carry_out, number) for number in range(times)]
-        seconds.sort()
+        seconds = sorted(_seconds(carry_out, number, heed) for number in range(times))
         yield {
             "operation": name,
             "times": times,
@@ -73,7 +76,8 @@ def _measured(steps: list[Step], times: int, tell: progress.Tell) -> Iterator[di
         }
 
 
-def _seconds(carry_out: Callable[[int], object], number: int) -> float:
+def _seconds(carry_out: Callable[[int], object], number: int, heed: Heed) -> float:
+    heed()
     started = time.perf_counter()
     carry_out(number)
     return time.perf_counter() - started

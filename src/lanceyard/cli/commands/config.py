@@ -60,13 +60,11 @@ def set_keys(output: Output, profile: str, pairs: tuple[str, ...], dry_run: bool
     As in: lanceyard config set prod impl=rest rest.uri=https://catalog.example.com
     """
     put = read_pairs(pairs)
-    keys = {"keys": profiles.masked(put)}
-    if dry_run:
-        output.outcome("would", "config set", profile, keys, None)
-        return
     before = profiles.kept_of(profile)
-    profiles.put(profile, put)
-    output.outcome("done", "config set", profile, keys, _undo(profile, before, put))
+    profiles.put(profile, put, dry_run=dry_run)
+    undo = None if dry_run else _undo(profile, before, put)
+    told = {"keys": profiles.masked(put)}
+    output.outcome("would" if dry_run else "done", "config set", profile, told, undo)
 
 
 @_command("unset", changes=True)
@@ -74,16 +72,12 @@ def set_keys(output: Output, profile: str, pairs: tuple[str, ...], dry_run: bool
 @click.argument("keys", nargs=-1, metavar="[KEY...]")
 def unset_keys(output: Output, profile: str, keys: tuple[str, ...], dry_run: bool) -> None:
     """Take keys of a profile out of the file; without KEY, the whole profile."""
-    told = {"keys": list(keys) or None}
-    if dry_run:
-        output.outcome("would", "config unset", profile, told, None)
-        return
     before = profiles.kept_of(profile)
-    profiles.remove(profile, keys)
+    profiles.remove(profile, keys, dry_run=dry_run)
     gone = {key: value for key, value in before.items() if not keys or key in keys}
-    output.outcome(
-        "done", "config unset", profile, told, _undo(profile, gone, dict.fromkeys(gone, ""))
-    )
+    undo = None if dry_run else _undo(profile, gone, dict.fromkeys(gone, ""))
+    told = {"keys": list(keys) or None}
+    output.outcome("would" if dry_run else "done", "config unset", profile, told, undo)
 
 
 def _undo(profile: str, before: Mapping[str, str], put: Mapping[str, str]) -> str | None:

@@ -11,6 +11,7 @@ from lanceyard.cli import progress
 from lanceyard.cli.command import Effect, catalog_command
 from lanceyard.cli.exits import Exit
 from lanceyard.cli.failures import RefusalError, command_line
+from lanceyard.cli.interruption import Heed, heeded
 from lanceyard.cli.session import Session
 
 
@@ -20,8 +21,6 @@ def demo_command(session: Session) -> None:
 
     It has rows, vectors, pictures, versions, tags and indexes.
     """
-    import lanceyard
-
     root = session.address.root
     if root is None:
         raise RefusalError("a sample is made in a local folder: give a path", Exit.USAGE)
@@ -31,18 +30,29 @@ def demo_command(session: Session) -> None:
         raise RefusalError(f"{root} exists and is not empty", Exit.TAKEN, step)
     if not session.goes_ahead("demo", root, namespaces=3, tables=8):
         return
-    from lanceyard.cli import sample
-
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
-    part.mkdir()
-    try:
-        properties = {**session.address.properties, "root": str(part)}
-        properties.pop("path", None)
-        with lanceyard.open(properties) as yard, progress.shown("demo") as tell:
-            sample.fill(yard, tell)
-        part.rename(target)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    properties = {**session.address.properties, "root": str(part)}
+    properties.pop("path", None)
+    with heeded() as heed:
+        try:
+            part.mkdir()
+            _fill(properties, heed)
+            part.rename(target)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
     session.done("demo", root, namespaces=3, tables=8, undo=shlex.join(["rm", "-r", root]))
     session.output.line(f"next: {command_line('ls', '-R', *session.address.words)}")
+
+
+def _fill(properties: dict[str, str], heed: Heed) -> None:
+    import lanceyard
+    from lanceyard.cli import sample
+
+    with lanceyard.open(properties) as yard, progress.shown("demo") as tell:
+
+        def told(phase: str, done: int, total: int | None) -> None:
+            heed()
+            tell(phase, done, total)
+
+        sample.fill(yard, told)

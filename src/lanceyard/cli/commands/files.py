@@ -12,9 +12,10 @@ import click
 from lanceyard.cli import progress
 from lanceyard.cli.command import Effect, Operand, catalog_command, word
 from lanceyard.cli.commands.naming import require_free
-from lanceyard.cli.commands.reading import of_version
+from lanceyard.cli.commands.reading import of_columns, of_version
 from lanceyard.cli.exits import Exit
 from lanceyard.cli.failures import RefusalError
+from lanceyard.cli.interruption import heeded
 from lanceyard.cli.session import Session
 
 FORMATS = click.Choice(["parquet", "csv", "json", "arrow"])
@@ -44,13 +45,15 @@ def import_command(
     """
     from lanceyard.yard.files import read_files
 
+    if STREAM in files and kind is None:
+        raise click.UsageError("The standard input has no name that says its format: say --format.")
     before = _version_before(session, table, mode)
     given = [sys.stdin.buffer if file == STREAM else file for file in files]
     stream = read_files(given, kind)
     if not session.goes_ahead("import", table, files=list(files), columns=stream.schema.names):
         return
-    with progress.shown(f"import {table}") as tell:
-        rows = progress.Counted(stream, tell, "rows")
+    with heeded() as heed, progress.shown(f"import {table}") as tell:
+        rows = progress.Counted(stream, tell, heed)
         if mode is None:
             held = session.yard.create_table(table, rows.reader)
             session.came(table)
@@ -64,7 +67,7 @@ def import_command(
 
 @catalog_command("export", Operand("TABLE"), word("FILE"), effect=Effect.CHANGES, at=True)
 @with_format
-@click.option("--columns", metavar="A,B,…", help="Only these columns.")
+@of_columns
 @click.option("--where", metavar="CONDITION", help="Only rows for which a SQL condition holds.")
 @of_version
 @click.option("--force", is_flag=True, help="Put it in the place of a file that exists.")
@@ -76,22 +79,34 @@ def export_command(session: Session, table: str, file: str, **asked: Any) -> Non
     from lanceyard.yard.files import write_file, write_stream
 
     stream = session.yard.table(table).stream(
-        None if asked["columns"] is None else asked["columns"].split(","),
-        where=asked["where"],
-        version=asked["version"],
+        asked["columns"], where=asked["where"], version=asked["version"]
     )
-    if file != STREAM and os.path.exists(file) and not asked["force"]:
-        raise RefusalError(f"{file} exists", Exit.TAKEN, "--force puts another in its place")
+    if file != STREAM:
+        _require_place(file, asked["kind"], force=asked["force"])
     if not session.goes_ahead("export", table, file=file, columns=stream.schema.names):
         return
-    with progress.shown(f"export {table}") as tell:
-        rows = progress.Counted(stream, tell, "rows")
+    with heeded() as heed, progress.shown(f"export {table}") as tell:
+        rows = progress.Counted(stream, tell, heed)
         if file == STREAM:
             write_stream(rows.reader, sys.stdout.buffer, asked["kind"] or "csv")
             return
         write_file(rows.reader, file, asked["kind"], replace=asked["force"])
     undo = None if asked["force"] else shlex.join(["rm", file])
     session.done("export", table, file=file, rows=rows.count, undo=undo)
+
+
+def _require_place(file: str, kind: str | None, *, force: bool) -> None:
+    """Refuse a file that cannot be written, also in a dry run."""
+    from lanceyard.yard.files import format_of
+
+    kind or format_of(file)
+    folder = os.path.dirname(file) or "."
+    if not os.path.isdir(folder):
+        raise RefusalError(f"there is no folder {folder}", Exit.MISSING)
+    if os.path.isdir(file):
+        raise RefusalError(f"{file} is a folder", Exit.USAGE, "name a file in it")
+    if os.path.exists(file) and not force:
+        raise RefusalError(f"{file} exists", Exit.TAKEN, "--force puts another in its place")
 
 
 def _version_before(session: Session, table: str, mode: str | None) -> int | None:

@@ -17,6 +17,8 @@ from lanceyard.cli.session import Session
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from lanceyard.yard.names import Name
+
 RETENTION = "86400"
 """Seconds for which what was dropped by hand can be brought back: a day."""
 
@@ -44,7 +46,7 @@ def create_command(
         return
     columns = None if schema is None else read_schema(schema)
     kind = "namespace" if columns is None else "table"
-    require_free(session, name, exist_ok=exist_ok)
+    is_there = require_free(session, name, unless=kind if exist_ok else None)
     if not session.goes_ahead("create", name, kind=kind):
         return
     if columns is None:
@@ -53,7 +55,8 @@ def create_command(
         mode = "exist_ok" if exist_ok else "create"
         session.yard.create_table(name, columns, properties=read_pairs(put), mode=mode)
     session.came(name)
-    session.done("create", name, kind=kind, undo=session.command("drop", name))
+    undo = None if is_there else session.command("drop", name)
+    session.done("create", name, kind=kind, undo=undo)
 
 
 @catalog_command("declare", Operand("TABLE"), effect=Effect.CHANGES)
@@ -105,7 +108,11 @@ def rename_command(session: Session, table: str, new_name: str) -> None:
 
     One of a single part stays in its namespace.
     """
+    from lanceyard.yard.names import read_name
+
     found = session.yard.table(table)
+    target = read_name(new_name)
+    require_free(session, target if len(target) > 1 else [*read_name(table).parent, *target])
     if session.goes_ahead("rename", table, to=new_name):
         with progress.shown_of_files():
             renamed = session.yard.rename(table, new_name)
@@ -124,13 +131,13 @@ def drop_command(session: Session, name: str, cascade: bool, purge: bool) -> Non
     It is confirmed by typing its name. Where the catalog keeps what was dropped (a day, or as its
     property drop_retention says), undrop brings it back.
     """
-    from lanceyard.errors import namespace_not_empty
     from lanceyard.yard import listing
 
     found = session.yard.find(name)
     below = [] if found.is_table else listing.children(session.yard.namespace, found.identifier)
     if below and not cascade:
-        raise namespace_not_empty(found.identifier)
+        step = session.command("drop", found.name, "--cascade")
+        raise RefusalError(f"namespace {found.name} is not empty", Exit.TAKEN, step)
     kept = {} if purge or not _can_keep(session) else {"drop_retention": RETENTION}
     if not session.goes_ahead("drop", found.name, destroys=True, kind=found.kind):
         return
@@ -161,6 +168,7 @@ def undrop_command(session: Session, name: str | None, new_name: str | None) -> 
     if not any(each.name == read_name(name) for each in dropped):
         raise TableNotFoundError(f"nothing that was dropped as {name} can be brought back")
     target = new_name or name
+    require_free(session, target)
     if session.goes_ahead("undrop", name, to=target):
         session.yard.undrop(name, new_name)
         session.came(target)
@@ -177,6 +185,10 @@ def read_schema(text: str) -> pa.Schema:
         if not (name and colon):
             raise click.BadParameter(f"{each!r} is not NAME:TYPE", param_hint="--schema")
         fields.append(pa.field(name.strip(), _type(kind.strip())))
+    names = [field.name for field in fields]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise click.BadParameter(f"there are two columns {twice!r}", param_hint="--schema")
     return pa.schema(fields)
 
 
@@ -218,19 +230,23 @@ def _create_catalog(session: Session) -> None:
         session.done("create", root, kind="catalog", undo=shlex.join(["rmdir", root]))
 
 
-def require_free(session: Session, name: str, *, exist_ok: bool = False) -> None:
-    """Refuse a name that is taken, also in a dry run."""
+def require_free(session: Session, name: Name, *, unless: str | None = None) -> bool:
+    """Refuse a name that is taken, or in no namespace, also in a dry run.
+
+    It may be taken by something of the kind `unless`; returns whether it is.
+    """
     from lanceyard import errors
     from lanceyard.yard.names import read_name
 
     identifier = read_name(name)
-    if exist_ok or not identifier:
-        return
-    session.yard.space(identifier.parent)
+    if identifier:
+        session.yard.space(identifier.parent)
     try:
         found = session.yard.find(identifier)
     except errors.TableNotFoundError:
-        return
+        return False
+    if found.kind == unless:
+        return True
     if found.is_table:
         raise errors.table_exists(identifier)
     raise errors.namespace_exists(identifier)

@@ -27,6 +27,19 @@ of_version = click.option(
 )
 
 
+def read_columns(text: str) -> list[str]:
+    """Columns as people write them: ``id, text``."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise click.BadParameter(f"{text!r} does not name columns, with commas between them")
+    return names
+
+
+of_columns = click.option(
+    "--columns", type=read_columns, metavar="A,B,…", help="Only these columns."
+)
+
+
 @catalog_command("head", Operand("TABLE"), at=True)
 @click.option(
     "-n", "--rows", default=10, show_default=True, type=click.IntRange(1), help="How many."
@@ -52,26 +65,28 @@ def sql_command(session: Session, query: str) -> None:
 @click.option("--vector", metavar="NUMBERS", help="Nearest to it: 0.1,0.2,… or a JSON array.")
 @click.option("--text", help="Rows that a text occurs in; needs an FTS index.")
 @click.option("--where", metavar="CONDITION", help="Only rows for which a SQL condition holds.")
-@click.option("--columns", metavar="A,B,…", help="Only these columns.")
+@of_columns
 @click.option(
     "-k", "--limit", default=10, show_default=True, type=click.IntRange(1), help="At most."
 )
 @click.option("--vector-column", metavar="NAME", help="The column with the vectors.")
 @click.option("--distance", type=click.Choice(["l2", "cosine", "dot"]), help="What near means.")
-@click.option("--version", type=int, help="Of an earlier version.")
+@of_version
 def query_command(session: Session, table: str, **asked: Any) -> None:
     """Find rows by a vector, a text, a condition, or all of them."""
+    held = session.yard.table(table)
+    version = asked["version"]
     options = {
         "vector_column": asked["vector_column"],
         "distance_type": asked["distance"],
-        "version": asked["version"],
+        "version": held.to_lance(version).version if isinstance(version, str) else version,
     }
-    found = session.yard.table(table).search(
+    found = held.search(
         None if asked["vector"] is None else _vector(asked["vector"]),
         asked["text"],
         limit=asked["limit"],
         where=asked["where"],
-        columns=None if asked["columns"] is None else asked["columns"].split(","),
+        columns=asked["columns"],
         **{name: value for name, value in options.items() if value is not None},
     )
     session.output.arrow(found.to_reader())

@@ -50,15 +50,10 @@ def create_tag(session: Session, tag: str, table: str | None, at: str | None) ->
     undo = session.command("tag delete", tag, *about)
     if tag in _tags(session, table):
         raise RefusalError(f"there is a tag {tag!r} already", Exit.TAKEN, undo)
-    if not session.goes_ahead("tag create", tag, table=table, at=at):
-        return
     if table is None:
-        version = session.yard.tags.create(tag, at).version
+        _tag_state(session, tag, at, undo)
     else:
-        held = session.yard.table(table)
-        version = held.to_lance(None if at is None else read_version(at)).version
-        held.tag(tag, version)
-    session.done("tag create", tag, table=table, version=version, undo=undo)
+        _tag_version(session, tag, table, at, undo)
 
 
 @tag_command.add_command
@@ -116,6 +111,22 @@ def delete_branch(session: Session, table: str, branch: str) -> None:
     if session.goes_ahead("branch delete", branch, destroys=True, table=table):
         held.drop_branch(branch)
         session.done("branch delete", branch, table=table)
+
+
+def _tag_state(session: Session, tag: str, at: str | None, undo: str) -> None:
+    if at is not None:
+        session.yard.as_of(at)  # which tells that it is not kept, also in a dry run
+    if session.goes_ahead("tag create", tag, table=None, at=at):
+        state = session.yard.tags.create(tag, at)
+        session.done("tag create", tag, table=None, version=state.version, undo=undo)
+
+
+def _tag_version(session: Session, tag: str, table: str, at: str | None, undo: str) -> None:
+    held = session.yard.table(table)
+    version = held.to_lance(None if at is None else read_version(at)).version
+    if session.goes_ahead("tag create", tag, table=table, version=version):
+        held.tag(tag, version)
+        session.done("tag create", tag, table=table, version=version, undo=undo)
 
 
 def _about(table: str | None) -> tuple[str, ...]:
