@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from typing import Any
 
+import lance
 import pytest
 
+import lanceyard
 from lanceyard import errors
 from lanceyard.catalog.directory import claims
-from tests.cloud.conftest import Open
+from tests.cloud import bucket
+from tests.cloud.conftest import MODES, Open
 from tests.cloud.paths import ObjectPath
+from tests.cloud.proxy import Fault, Proxy, Request
 from tests.conformance.kit import numbers, stream
 
 T = {"id": ["t"]}
 OVERWRITE = {**T, "mode": "overwrite"}
+LONG = 8
+"""A window in seconds that no single operation takes."""
 
 
 @pytest.fixture(params=["v1", "compat"])
@@ -109,3 +116,59 @@ def test_a_claim_alone_is_no_table(open_catalog: Open, mode: str, claim: ObjectP
     with pytest.raises(errors.ConcurrentModificationError):
         catalog.declare_table(T)
     assert names(claim) == {".lance-dropping"}
+
+
+@pytest.mark.deep
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.parametrize("left", [[".lance-dropping"], [".lance-dropping", ".lance-deregistered"]])
+def test_of_two_that_take_over_what_a_crash_left_none_deletes_what_the_other_wrote(
+    mode: str, proxy: Proxy, left: list[str]
+) -> None:
+    """One creates the table anew between any two requests of the other."""
+    roots = [bucket.fresh_root() for _ in range(30)]
+    for root, name in itertools.product(roots, left):
+        (ObjectPath.of(root) / "t.lance" / name).write_bytes(b"creating")
+    time.sleep(LONG + 1.1)  # a store may tell the time in whole seconds
+    for number, root in enumerate(roots):
+        created = take_over(proxy, mode, root, number)
+        if created is None:
+            return
+        assert len(created) <= 1, number
+        assert not created or rows(root) == created, number
+    pytest.fail("there were more requests than roots")
+
+
+def take_over(proxy: Proxy, mode: str, root: str, number: int) -> list[int] | None:
+    """Let another come before a request of one; the rows that were acknowledged, or None."""
+    first, other = (
+        lanceyard.DirectoryNamespace(root=root, window=str(LONG), **MODES[mode], **storage)
+        for storage in (bucket.storage(proxy.endpoint), bucket.storage())
+    )
+    count = itertools.count()
+    accepted: dict[int, bool] = {}
+
+    def comes_between(_: Request) -> bool:
+        if next(count) == number:
+            accepted[2] = create(other, 2)
+        return False
+
+    with proxy.failing(Fault.LOST, comes_between):
+        accepted[1] = create(first, 1)
+    first.close()
+    other.close()
+    return [row for row, is_accepted in accepted.items() if is_accepted] if 2 in accepted else None
+
+
+def create(catalog: Any, row: int) -> bool:
+    """Whether a table is created with a row."""
+    try:
+        catalog.create_table(T, stream(numbers(row)))
+    except errors.LanceNamespaceError:
+        return False
+    return True
+
+
+def rows(root: str) -> list[int]:
+    options = {**bucket.server().options(), "allow_http": "true"}
+    found = lance.dataset(f"{root}/t.lance", storage_options=options).to_table()
+    return [*found["n"].to_pylist()]

@@ -2,13 +2,14 @@
 
 A claim is a file in the directory that only one writer can create, and that it deletes in the end.
 It neither hides the table nor makes one. A drop puts the same file, also where there are locks, so
-that a crash half-way can be told.
+that a crash half-way can be told: what the file says is what it was put for.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
+import uuid
 from collections.abc import Callable, Iterator
 
 from lanceyard import errors
@@ -18,6 +19,9 @@ from lanceyard.storage.base import PATIENCE, Store
 
 STEP = 0.05
 """How long to wait before asking again for what another has claimed."""
+DROPPING = b"dropping"
+WRITING = b"writing"
+"""What a claim begins with: what it was put for."""
 
 
 class Claims:
@@ -29,47 +33,50 @@ class Claims:
         self._window = window
         self._clock = clock
 
-    def take(self, identifier: Identifier, path: str) -> bool:
-        """Claim a directory, once whoever has it is done; False if a crash left us its claim.
+    def take(self, identifier: Identifier, path: str, purpose: bytes) -> bytes:
+        """Claim a directory, once whoever has it is done or gone, and return our claim.
 
         Where we hold the directory nobody else is at work, and nothing is waited for. Raises
         `ConcurrentModificationError` if another keeps it for too long.
         """
+        claim = purpose + b" " + uuid.uuid4().hex.encode()
         deadline = time.monotonic() + (0.0 if self._store.has_locks else PATIENCE)
-        while not self.mark(path):
-            if time.monotonic() > deadline:
-                if self.is_abandoned(path):
-                    return False
+        while not self._store.put_if_absent(_file(path), claim):
+            if time.monotonic() <= deadline:
+                time.sleep(STEP)
+            elif self.is_abandoned(path):
+                self._store.delete(_file(path))  # of several that do so, one puts its own
+            else:
                 raise errors.in_the_making(identifier)
-            time.sleep(STEP)
-        return True
+        return claim
+
+    def release(self, path: str, claim: bytes) -> None:
+        """Take our claim off, and not one that another put after it."""
+        with contextlib.suppress(OSError):  # it will be old some day
+            self._store.delete_own(_file(path), claim)
 
     @contextlib.contextmanager
-    def taken(self, identifier: Identifier, path: str) -> Iterator[bool]:
-        """Have a directory to ourselves, by a claim unless we hold it.
+    def taken(self, identifier: Identifier, path: str) -> Iterator[None]:
+        """Have a directory to ourselves while we write there, by a claim unless we hold it."""
+        if self._store.has_locks:
+            yield
+            return
+        claim = self.take(identifier, path, WRITING)
+        try:
+            yield
+        finally:
+            self.release(path, claim)
 
-        Gives whether there is a claim of ours, and not one that a crash left.
+    def is_abandoned(self, path: str, *, claimed: bool = False) -> bool:
+        """Whether whoever was at work in a directory is gone: we hold it, or it has been quiet.
+
+        If it is `claimed` by ourselves, our claim does not count.
         """
         if self._store.has_locks:
-            yield False
-            return
-        claimed = self.take(identifier, path)
-        try:
-            yield claimed
-        finally:
-            with contextlib.suppress(OSError):  # it will be old some day
-                self._store.delete(_file(path))
-
-    def mark(self, path: str) -> bool:
-        """Put the claim on a directory, without waiting; False if there is one."""
-        return self._store.put_if_absent(_file(path), b"dropping")
-
-    def is_abandoned(self, path: str) -> bool:
-        """Whether whoever marked a directory is gone: we hold it, or nothing was written lately."""
-        if self._store.has_locks:
             return True
-        written = self._store.changed(path)
-        return written is not None and self._clock() - written > self._window
+        ours = _file(path) if claimed else None
+        written = (file.modified for file in self._store.files(path) if file.path != ours)
+        return self._clock() - max(written, default=float("-inf")) > self._window
 
 
 def _file(path: str) -> str:

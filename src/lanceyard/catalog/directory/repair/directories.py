@@ -120,7 +120,8 @@ def _throw_away(site: Site, finding: Finding) -> None:
 
 def _unhide(site: Site, finding: Finding) -> None:
     seals.lift(site.store, finding.path)
-    layout.show(site.store, finding.path)
+    site.store.delete(f"{finding.path}/{layout.DROPPING}")
+    layout.unhide(site.store, finding.path)
 
 
 def _hide(site: Site, finding: Finding) -> None:

@@ -35,9 +35,7 @@ class Trash:
     def take_files(self, finding: Finding, paths: Iterable[str]) -> None:
         """Move some files, those of a finding, to the trash."""
         bin_ = self.note(finding)
-        for path in paths:
-            if self._store.exists(path):
-                self._store.move(path, f"{bin_}/content/{path}")
+        self._store.move_files({path: f"{bin_}/content/{path}" for path in paths})
 
     def note(self, finding: Finding, **more: Any) -> str:
         """Write down what is about to be removed, and return the folder for it."""
