@@ -128,15 +128,15 @@ def test_a_store_that_stays_silent_in_the_middle_is_not_guessed_about(
 
 
 @contextlib.contextmanager
-def coming_after(proxy: Proxy, kind: str, other: Callable[[], object]) -> Iterator[None]:
-    """Lose the reply to a request of a kind; another acts before the next one arrives."""
+def coming_after(proxy: Proxy, other: Callable[[], object]) -> Iterator[None]:
+    """Lose the reply to a deletion; another acts before the next request arrives."""
     lost: list[Request] = []
     came: list[object] = []
 
     def is_lost(request: Request) -> bool:
         if lost and not came:
             came.append(other())
-        elif request.kind == kind and not lost:
+        elif request.kind == "DELETE MANY" and not lost:
             lost.append(request)
             return True
         return False
@@ -146,14 +146,11 @@ def coming_after(proxy: Proxy, kind: str, other: Callable[[], object]) -> Iterat
     assert came
 
 
-DELETION = "DELETE MANY" if bucket.KIND.scheme == "s3" else "DELETE"
-
-
 def test_what_another_puts_where_we_deleted_is_not_deleted_again(root: str, proxy: Proxy) -> None:
     ours = RemoteStore(root, bucket.server().options(proxy.endpoint))
     theirs = RemoteStore(root, bucket.server().options())
     ours.put_if_absent("claim", b"ours")
-    with coming_after(proxy, DELETION, lambda: theirs.put_if_absent("claim", b"theirs")):
+    with coming_after(proxy, lambda: theirs.put_if_absent("claim", b"theirs")):
         ours.delete_own("claim", b"ours")
     assert theirs.get("claim") == b"theirs"
 
@@ -164,7 +161,7 @@ def test_what_is_ours_is_deleted_whatever_happens_once(
 ) -> None:
     ours = RemoteStore(root, bucket.server().options(proxy.endpoint))
     ours.put_if_absent("claim", b"ours")
-    with proxy.failing(fault, lambda request: request.kind == DELETION) as rule:
+    with proxy.failing(fault, lambda request: request.kind == "DELETE MANY") as rule:
         ours.delete_own("claim", b"ours")
     assert rule.met
     assert ours.get("claim") is None
@@ -183,7 +180,7 @@ def test_a_declaration_that_gives_way_takes_no_later_one_along(
         witness.declare_table({"id": ["t"]})
 
     with (
-        coming_after(proxy, DELETION, declare),
+        coming_after(proxy, declare),
         pytest.raises(errors.LanceNamespaceError, match="'t'"),
     ):
         catalog.declare_table({"id": ["t"]})
