@@ -125,7 +125,7 @@ def test_of_two_that_take_over_what_a_crash_left_none_deletes_what_the_other_wro
     mode: str, proxy: Proxy, left: list[str]
 ) -> None:
     """One creates the table anew between any two requests of the other."""
-    roots = [bucket.fresh_root() for _ in range(30)]
+    roots = [bucket.fresh_root() for _ in range(60)]
     for root, name in itertools.product(roots, left):
         (ObjectPath.of(root) / "t.lance" / name).write_bytes(b"creating")
     time.sleep(LONG + 1.1)  # a store may tell the time in whole seconds
