@@ -95,14 +95,16 @@ def test_what_a_crash_left_is_taken_over_once_nothing_was_written_for_a_window(
     for name in ("declared", "created", "dropped", "overwritten", "half"):
         (ObjectPath.of(root) / f"{name}.lance" / ".lance-dropping").write_bytes(b"dropping")
     (ObjectPath.of(root) / "half.lance" / ".lance-deregistered").write_bytes(b"creating")
+    for name in (".lance-dropping", ".lance-deregistered", "data/1.lance"):
+        (ObjectPath.of(root) / "killed.lance" / name).write_bytes(b"dropping")
     time.sleep(2.5)  # a store may tell the time in whole seconds
     catalog.drop_table({"id": ["dropped"]})
     catalog.declare_table({"id": ["declared"]})
-    for name in ("created", "half"):
+    for name in ("created", "half", "killed"):
         catalog.create_table({"id": [name]}, stream(numbers(0)))
     catalog.create_table({"id": ["overwritten"], "mode": "overwrite"}, stream(numbers(1, 2)))
     tables = catalog.list_tables({"id": []}).tables
-    assert tables == ["created", "declared", "half", "overwritten"]
+    assert tables == ["created", "declared", "half", "killed", "overwritten"]
     marks = {path.name for path in ObjectPath.of(root).rglob(".lance-*")}
     assert marks == {".lance-reserved"}
 

@@ -36,19 +36,22 @@ class Claims:
     def take(self, identifier: Identifier, path: str, purpose: bytes) -> bytes:
         """Claim a directory, once whoever has it is done or gone, and return our claim.
 
+        One that takes over a drop says so too: until all is deleted the table is half dropped.
         Where we hold the directory nobody else is at work, and nothing is waited for. Raises
         `ConcurrentModificationError` if another keeps it for too long.
         """
-        claim = purpose + b" " + uuid.uuid4().hex.encode()
+        mark = b" " + uuid.uuid4().hex.encode()
         deadline = time.monotonic() + (0.0 if self._store.has_locks else PATIENCE)
-        while not self._store.put_if_absent(_file(path), claim):
+        while not self._store.put_if_absent(_file(path), purpose + mark):
             if time.monotonic() <= deadline:
                 time.sleep(STEP)
             elif self.is_abandoned(path):
+                if not (self._store.get(_file(path)) or WRITING).startswith(WRITING):
+                    purpose = DROPPING
                 self._store.delete(_file(path))  # of several that do so, one puts its own
             else:
                 raise errors.in_the_making(identifier)
-        return claim
+        return purpose + mark
 
     def release(self, path: str, claim: bytes) -> None:
         """Take our claim off, and not one that another put after it."""
@@ -56,14 +59,17 @@ class Claims:
             self._store.delete_own(_file(path), claim)
 
     @contextlib.contextmanager
-    def taken(self, identifier: Identifier, path: str) -> Iterator[None]:
-        """Have a directory to ourselves while we write there, by a claim unless we hold it."""
+    def taken(self, identifier: Identifier, path: str) -> Iterator[bool]:
+        """Have a directory to ourselves while we write there, by a claim unless we hold it.
+
+        Gives whether there is a claim that says nothing of the table, as that of a drop does.
+        """
         if self._store.has_locks:
-            yield
+            yield False
             return
         claim = self.take(identifier, path, WRITING)
         try:
-            yield
+            yield claim.startswith(WRITING)
         finally:
             self.release(path, claim)
 

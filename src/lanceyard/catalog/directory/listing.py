@@ -148,8 +148,7 @@ class ListingCatalog(Catalog):
 
         Gives its state, which only programs can change by then that know nothing of claims.
         """
-        with self.claims.taken(identifier, path):
-            claimed = not self._store.has_locks
+        with self.claims.taken(identifier, path) as claimed:
             yield state_of(self._store, path, bare=self._bare, claimed=claimed)
 
     def fill(
