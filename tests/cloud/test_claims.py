@@ -140,6 +140,43 @@ def test_of_two_that_take_over_what_a_crash_left_none_deletes_what_the_other_wro
     pytest.fail("there were more requests than roots")
 
 
+@pytest.mark.deep
+@pytest.mark.usefixtures("_impatient")
+def test_repair_takes_nothing_away_that_came_after_what_a_crash_left(
+    mode: str, proxy: Proxy
+) -> None:
+    """Somebody creates the table anew between any two requests of a repair."""
+    roots = [bucket.fresh_root() for _ in range(60)]
+    for root, name in itertools.product(roots, (".lance-dropping", ".lance-deregistered", "data")):
+        (ObjectPath.of(root) / "t.lance" / name).write_bytes(b"dropping")
+    time.sleep(LONG + 1.1)
+    for number, root in enumerate(roots):
+        count = itertools.count()
+        settings = {"window": str(LONG), **MODES[mode]}
+        other = lanceyard.DirectoryNamespace(root=root, **settings, **bucket.storage())
+        accepted: list[bool] = []
+
+        def comes_between(
+            _: Request,
+            number: int = number,
+            count: Any = count,
+            other: Any = other,
+            accepted: list[bool] = accepted,
+        ) -> bool:
+            if next(count) == number:
+                accepted.append(create(other, 2))
+            return False
+
+        yard = lanceyard.open(root, **settings, **bucket.storage(proxy.endpoint))
+        with yard, proxy.failing(Fault.LOST, comes_between):
+            yard.repair(dry_run=False)
+        other.close()
+        if not accepted:
+            return
+        assert not accepted[0] or rows(root) == [2], number
+    pytest.fail("there were more requests than roots")
+
+
 def take_over(proxy: Proxy, mode: str, root: str, number: int) -> list[int] | None:
     """Let another come before a request of one; the rows that were acknowledged, or None."""
     first, other = (

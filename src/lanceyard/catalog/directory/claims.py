@@ -33,7 +33,9 @@ class Claims:
         self._window = window
         self._clock = clock
 
-    def take(self, identifier: Identifier, path: str, purpose: bytes) -> bytes:
+    def take(
+        self, identifier: Identifier, path: str, purpose: bytes, patience: float | None = None
+    ) -> bytes:
         """Claim a directory, once whoever has it is done or gone, and return our claim.
 
         One that takes over a drop says so too: until all is deleted the table is half dropped.
@@ -41,7 +43,9 @@ class Claims:
         `ConcurrentModificationError` if another keeps it for too long.
         """
         mark = b" " + uuid.uuid4().hex.encode()
-        deadline = time.monotonic() + (0.0 if self._store.has_locks else PATIENCE)
+        if patience is None:
+            patience = 0.0 if self._store.has_locks else PATIENCE
+        deadline = time.monotonic() + patience
         while not self._store.put_if_absent(_file(path), purpose + mark):
             if time.monotonic() <= deadline:
                 time.sleep(STEP)
@@ -59,7 +63,9 @@ class Claims:
             self._store.delete_own(_file(path), claim)
 
     @contextlib.contextmanager
-    def taken(self, identifier: Identifier, path: str) -> Iterator[bool]:
+    def taken(
+        self, identifier: Identifier, path: str, patience: float | None = None
+    ) -> Iterator[bool]:
         """Have a directory to ourselves while we write there, by a claim unless we hold it.
 
         Gives whether there is a claim that says nothing of the table, as that of a drop does.
@@ -67,7 +73,7 @@ class Claims:
         if self._store.has_locks:
             yield False
             return
-        claim = self.take(identifier, path, WRITING)
+        claim = self.take(identifier, path, WRITING, patience)
         try:
             yield claim.startswith(WRITING)
         finally:
