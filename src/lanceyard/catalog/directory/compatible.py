@@ -241,7 +241,7 @@ class CompatibleCatalog(Catalog):
             row = self._hashed.manifest.find(identifier)
             if row is None and self._unlisted_path(identifier) is not None:
                 self._hashed.refuse_base(identifier)
-                return self._listing.deregister_table(identifier)
+                return self._listing.deregister_path(identifier, own)
             if row is None or row.location != own:
                 return self._hashed.deregister_table(identifier)
             with self._listing.claims.taken(identifier, own):

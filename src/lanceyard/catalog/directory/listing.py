@@ -230,9 +230,13 @@ class ListingCatalog(Catalog):
         path = self.path(identifier)
         with layout.holding(self._store, identifier, path):
             self.describe_table(identifier)
-            with self.taken(identifier, path) as state:
-                entry = self._visible(identifier, path, state)
-                layout.mark(self._store, path)
+            return self.deregister_path(identifier, path)
+
+    def deregister_path(self, identifier: Identifier, path: str) -> TableEntry:
+        """Hide a table in a directory that the caller holds; its files stay."""
+        with self.taken(identifier, path) as state:
+            entry = self._visible(identifier, path, state)
+            layout.mark(self._store, path)
         return entry
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
