@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from typing import Any
 
+import lance
 import pytest
 
+import lanceyard
 from lanceyard import errors
 from lanceyard.catalog.directory import claims
-from tests.cloud.conftest import Open
+from tests.cloud import bucket
+from tests.cloud.conftest import MODES, Open
 from tests.cloud.paths import ObjectPath
+from tests.cloud.proxy import Fault, Proxy, Request
 from tests.conformance.kit import numbers, stream
 
 T = {"id": ["t"]}
 OVERWRITE = {**T, "mode": "overwrite"}
+LONG = 8
+"""A window in seconds that no single operation takes."""
 
 
 @pytest.fixture(params=["v1", "compat"])
@@ -88,14 +95,16 @@ def test_what_a_crash_left_is_taken_over_once_nothing_was_written_for_a_window(
     for name in ("declared", "created", "dropped", "overwritten", "half"):
         (ObjectPath.of(root) / f"{name}.lance" / ".lance-dropping").write_bytes(b"dropping")
     (ObjectPath.of(root) / "half.lance" / ".lance-deregistered").write_bytes(b"creating")
+    for name in (".lance-dropping", ".lance-deregistered", "data/1.lance"):
+        (ObjectPath.of(root) / "killed.lance" / name).write_bytes(b"dropping")
     time.sleep(2.5)  # a store may tell the time in whole seconds
     catalog.drop_table({"id": ["dropped"]})
     catalog.declare_table({"id": ["declared"]})
-    for name in ("created", "half"):
+    for name in ("created", "half", "killed"):
         catalog.create_table({"id": [name]}, stream(numbers(0)))
     catalog.create_table({"id": ["overwritten"], "mode": "overwrite"}, stream(numbers(1, 2)))
     tables = catalog.list_tables({"id": []}).tables
-    assert tables == ["created", "declared", "half", "overwritten"]
+    assert tables == ["created", "declared", "half", "killed", "overwritten"]
     marks = {path.name for path in ObjectPath.of(root).rglob(".lance-*")}
     assert marks == {".lance-reserved"}
 
@@ -109,3 +118,96 @@ def test_a_claim_alone_is_no_table(open_catalog: Open, mode: str, claim: ObjectP
     with pytest.raises(errors.ConcurrentModificationError):
         catalog.declare_table(T)
     assert names(claim) == {".lance-dropping"}
+
+
+@pytest.mark.deep
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.parametrize("left", [[".lance-dropping"], [".lance-dropping", ".lance-deregistered"]])
+def test_of_two_that_take_over_what_a_crash_left_none_deletes_what_the_other_wrote(
+    mode: str, proxy: Proxy, left: list[str]
+) -> None:
+    """One creates the table anew between any two requests of the other."""
+    roots = [bucket.fresh_root() for _ in range(60)]
+    for root, name in itertools.product(roots, left):
+        (ObjectPath.of(root) / "t.lance" / name).write_bytes(b"creating")
+    time.sleep(LONG + 1.1)  # a store may tell the time in whole seconds
+    for number, root in enumerate(roots):
+        created = take_over(proxy, mode, root, number)
+        if created is None:
+            return
+        assert len(created) <= 1, number
+        assert not created or rows(root) == created, number
+    pytest.fail("there were more requests than roots")
+
+
+@pytest.mark.deep
+@pytest.mark.usefixtures("_impatient")
+def test_repair_takes_nothing_away_that_came_after_what_a_crash_left(
+    mode: str, proxy: Proxy
+) -> None:
+    """Somebody creates the table anew between any two requests of a repair."""
+    roots = [bucket.fresh_root() for _ in range(60)]
+    for root, name in itertools.product(roots, (".lance-dropping", ".lance-deregistered", "data")):
+        (ObjectPath.of(root) / "t.lance" / name).write_bytes(b"dropping")
+    time.sleep(LONG + 1.1)
+    for number, root in enumerate(roots):
+        count = itertools.count()
+        settings = {"window": str(LONG), **MODES[mode]}
+        other = lanceyard.DirectoryNamespace(root=root, **settings, **bucket.storage())
+        accepted: list[bool] = []
+
+        def comes_between(
+            _: Request,
+            number: int = number,
+            count: Any = count,
+            other: Any = other,
+            accepted: list[bool] = accepted,
+        ) -> bool:
+            if next(count) == number:
+                accepted.append(create(other, 2))
+            return False
+
+        yard = lanceyard.open(root, **settings, **bucket.storage(proxy.endpoint))
+        with yard, proxy.failing(Fault.LOST, comes_between):
+            yard.repair(dry_run=False)
+        other.close()
+        if not accepted:
+            return
+        assert not accepted[0] or rows(root) == [2], number
+    pytest.fail("there were more requests than roots")
+
+
+def take_over(proxy: Proxy, mode: str, root: str, number: int) -> list[int] | None:
+    """Let another come before a request of one; the rows that were acknowledged, or None."""
+    first, other = (
+        lanceyard.DirectoryNamespace(root=root, window=str(LONG), **MODES[mode], **storage)
+        for storage in (bucket.storage(proxy.endpoint), bucket.storage())
+    )
+    count = itertools.count()
+    accepted: dict[int, bool] = {}
+
+    def comes_between(_: Request) -> bool:
+        if next(count) == number:
+            accepted[2] = create(other, 2)
+        return False
+
+    with proxy.failing(Fault.LOST, comes_between):
+        accepted[1] = create(first, 1)
+    first.close()
+    other.close()
+    return [row for row, is_accepted in accepted.items() if is_accepted] if 2 in accepted else None
+
+
+def create(catalog: Any, row: int) -> bool:
+    """Whether a table is created with a row."""
+    try:
+        catalog.create_table(T, stream(numbers(row)))
+    except errors.LanceNamespaceError:
+        return False
+    return True
+
+
+def rows(root: str) -> list[int]:
+    options = {**bucket.server().options(), "allow_http": "true"}
+    found = lance.dataset(f"{root}/t.lance", storage_options=options).to_table()
+    return [*found["n"].to_pylist()]

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import lanceyard
+from lanceyard.catalog.directory.repair.trash import Trash
+from lanceyard.catalog.maintenance import Finding, Kind
 from lanceyard.cli.exits import Exit
 from lanceyard.storage import options
 from lanceyard.storage.remote import RemoteStore
@@ -143,6 +145,23 @@ def test_of_files_to_be_deleted_some_may_be_gone(root: str) -> None:
     store.delete_all(["t/gone", *there, "t/gone-too"])
     assert not store.has_file("t")
     store.delete_all([])
+
+
+def test_what_repair_takes_away_is_copied_by_the_store_and_deleted_at_once(
+    root: str, proxy: Proxy
+) -> None:
+    store = RemoteStore(root, bucket.server().options(proxy.endpoint))
+    there = [f"t/{number}" for number in range(20)]
+    for path in there:
+        store.put_if_absent(path, b"")
+    finding = Finding(Kind.STRAY_FILES, "t", "", None, None)
+    proxy.forget()
+    Trash(store, time.time).take_files(finding, ["t/gone", *there])
+    counts = proxy.counts()
+    assert counts.pop("PUT") == 1  # what was found
+    assert counts == {"COPY": 21, "DELETE MANY": 1}
+    assert not store.has_file("t")
+    assert len(list(store.files("_lanceyard/trash"))) == 21
 
 
 def test_a_deletion_that_was_cut_short_is_finished_by_repair(

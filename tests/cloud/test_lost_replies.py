@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 
 from lanceyard import errors
+from lanceyard.storage.remote import RemoteStore
+from tests.cloud import bucket
 from tests.cloud.conftest import Open
+from tests.cloud.paths import ObjectPath
 from tests.cloud.proxy import Fault, Proxy, Request
+from tests.conformance.kit import numbers, stage, stream
 
 WRITES = ("PUT", "COPY", "DELETE MANY", "DELETE")
 Act = Callable[[Any, str], object]
@@ -121,3 +125,76 @@ def test_a_store_that_stays_silent_in_the_middle_is_not_guessed_about(
     ):
         catalog.declare_table({"id": ["ns", "t"]})
     assert open_catalog().list_tables({"id": ["ns"]}).tables == ["t"]
+
+
+@contextlib.contextmanager
+def coming_after(proxy: Proxy, other: Callable[[], object]) -> Iterator[None]:
+    """Lose the reply to a deletion; another acts before the next request arrives."""
+    lost: list[Request] = []
+    came: list[object] = []
+
+    def is_lost(request: Request) -> bool:
+        if lost and not came:
+            came.append(other())
+        elif request.kind == "DELETE MANY" and not lost:
+            lost.append(request)
+            return True
+        return False
+
+    with proxy.failing(Fault.LOST, is_lost, times=2):
+        yield
+    assert came
+
+
+def test_what_another_puts_where_we_deleted_is_not_deleted_again(root: str, proxy: Proxy) -> None:
+    ours = RemoteStore(root, bucket.server().options(proxy.endpoint))
+    theirs = RemoteStore(root, bucket.server().options())
+    ours.put_if_absent("claim", b"ours")
+    with coming_after(proxy, lambda: theirs.put_if_absent("claim", b"theirs")):
+        ours.delete_own("claim", b"ours")
+    assert theirs.get("claim") == b"theirs"
+
+
+@pytest.mark.parametrize("fault", [Fault.LOST, Fault.RESET, Fault.BUSY, Fault.BROKEN])
+def test_what_is_ours_is_deleted_whatever_happens_once(
+    root: str, proxy: Proxy, fault: Fault
+) -> None:
+    ours = RemoteStore(root, bucket.server().options(proxy.endpoint))
+    ours.put_if_absent("claim", b"ours")
+    with proxy.failing(fault, lambda request: request.kind == "DELETE MANY") as rule:
+        ours.delete_own("claim", b"ours")
+    assert rule.met
+    assert ours.get("claim") is None
+
+
+def test_a_declaration_that_gives_way_takes_no_later_one_along(
+    open_catalog: Open, proxy: Proxy, root: str
+) -> None:
+    claim = ObjectPath.of(root) / "t.lance" / ".lance-dropping"
+    catalog, witness = open_catalog("v1"), open_catalog("v1", **bucket.storage())
+    catalog.declare_table({"id": ["first"]})
+    claim.write_bytes(b"dropping")
+
+    def declare() -> None:
+        claim.unlink()
+        witness.declare_table({"id": ["t"]})
+
+    with (
+        coming_after(proxy, declare),
+        pytest.raises(errors.LanceNamespaceError, match="'t'"),
+    ):
+        catalog.declare_table({"id": ["t"]})
+    assert witness.list_tables({"id": []}).tables == ["first", "t"]
+
+
+@pytest.mark.parametrize("told", [{}, {"e_tag": None}], ids=["with_e_tag", "without"])
+def test_a_version_is_created_once_though_its_request_comes_again(
+    open_catalog: Open, told: dict[str, Any]
+) -> None:
+    """By what the published manifest says it was made of: the staged one is gone."""
+    catalog = open_catalog("v1")
+    catalog.create_table({"id": ["t"]}, stream(numbers(1)))
+    table = ObjectPath.of(catalog.describe_table({"id": ["t"]}).location)
+    request = {"id": ["t"], **stage(table, 2), **told}
+    created = catalog.create_table_version(request)
+    assert open_catalog("v1").create_table_version(request) == created

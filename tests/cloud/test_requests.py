@@ -110,6 +110,54 @@ def test_without_a_manifest_a_table_is_declared_by_its_marker_and_one_look(
     ]
 
 
+@pytest.mark.needs(scheme="s3")
+def test_without_a_manifest_a_table_is_dropped_by_what_keeps_others_from_it(
+    open_catalog: Open, proxy: Proxy
+) -> None:
+    """Is it there, and protected? It is claimed, hidden, listed, deleted, and let go."""
+    catalog = open_catalog("v1")
+    for name in ("first", "t"):
+        catalog.declare_table({"id": [name]})
+    catalog.drop_table({"id": ["first"]})
+    proxy.forget()
+    catalog.drop_table({"id": ["t"]})
+    assert [request.what for request in proxy.requests] == [
+        "LIST /t.lance/",
+        "LIST /t.lance/",
+        "PUT /t.lance/.lance-dropping",
+        "PUT /t.lance/.lance-deregistered",
+        "LIST /t.lance/",
+        *["DELETE MANY /lake"] * 3,
+    ]
+
+
+def test_a_root_table_is_declared_and_dropped_in_eleven_requests(
+    open_catalog: Open, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lanceyard.catalog.directory.manifest import upkeep
+
+    monkeypatch.setattr(upkeep, "PAUSE", 3600.0)
+    catalog = open_catalog("compat", drop_retention="0")
+    for number in range(3):
+        proxy.forget()
+        catalog.declare_table({"id": [f"t{number}"]})
+    assert len(proxy.requests) <= 11
+    for number in range(3):
+        proxy.forget()
+        catalog.drop_table({"id": [f"t{number}"]})
+        assert len(proxy.requests) <= 11
+
+
+def test_without_a_manifest_a_look_at_a_declared_table_takes_one_request(
+    open_catalog: Open, proxy: Proxy
+) -> None:
+    catalog = open_catalog("v1")
+    catalog.declare_table({"id": ["t"]})
+    proxy.forget()
+    assert catalog.describe_table({"id": ["t"], "check_declared": True}).is_only_declared
+    assert proxy.counts() == {"LIST": 1}
+
+
 def test_without_a_manifest_a_page_of_ten_takes_eleven_requests(
     open_catalog: Open, proxy: Proxy
 ) -> None:

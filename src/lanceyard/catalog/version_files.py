@@ -155,6 +155,10 @@ class VersionFiles:
         self._store.delete(source)
         return Published(is_ours=True, aside=tuple(moved))
 
+    def was_published(self, staged: str) -> bool:
+        """Whether a staged manifest that is gone is known to have got its final name."""
+        return self._store.is_copy(self.path_of(final_name(staged)), self.path_of(staged))
+
     def set_aside(self, name: str, is_ours: Callable[[], bool]) -> str | None:
         """Move a manifest aside that is not part of its table, and return its new name.
 

@@ -61,7 +61,8 @@ class BranchFiles:
     def create(self, version: TableVersion) -> TableVersion:
         """Publish a staged manifest, unless another has its name.
 
-        The same request again succeeds: the published file is the staged one, by its ETag.
+        The same request again succeeds: the published file is the staged one, by its ETag or, in a
+        bucket, by what it says it was made of.
         """
         name = version.manifest
         if self._store.stat(self._files.path_of(name)) is None:
@@ -88,7 +89,8 @@ class BranchFiles:
             raise errors.InvalidInputError(
                 f"there is no staged manifest {version.manifest!r} of table {self._identifier}"
             ) from None
-        if not found.is_same_request(version):
+        is_same = found.is_same_request(version) or self._files.was_published(version.manifest)
+        if not is_same:
             raise self._exists(version.number)
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import NamedTuple
@@ -102,6 +102,10 @@ class Store(ABC):
         no source. Callers make it durable.
         """
 
+    def is_copy(self, path: str, source: str) -> bool:
+        """Whether a file is known to be what `copy_if_absent` made of another, that may be gone."""
+        return False
+
     @abstractmethod
     def get(self, path: str) -> bytes | None:
         """The content of a file, or None if there is none."""
@@ -157,6 +161,12 @@ class Store(ABC):
     def move(self, source: str, target: str) -> None:
         """Move a file to a path where nothing is."""
 
+    def move_files(self, files: Mapping[str, str]) -> None:
+        """Move files, those that are there, to paths where nothing is."""
+        for source, target in files.items():
+            if self.exists(source):
+                self.move(source, target)
+
     @abstractmethod
     def move_tree(self, source: str, target: str) -> None:
         """Move a directory to a path where nothing is; nothing happens if it does not exist.
@@ -184,14 +194,23 @@ class Store(ABC):
     def delete(self, path: str) -> None:
         """Delete a file; nothing happens if there is none."""
 
+    def delete_own(self, path: str, data: bytes) -> None:
+        """Delete a file that we created with content of its own, and none that came after it."""
+        self.delete(path)
+
     def delete_all(self, paths: Iterable[str]) -> None:
         """Delete some files, those that are there."""
         for path in paths:
             self.delete(path)
 
     @abstractmethod
-    def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
-        """Delete a directory and all below it, the files named `last` in the end, one by one."""
+    def delete_tree(
+        self, path: str, *, last: Sequence[str] = (), but: Collection[str] = ()
+    ) -> bool:
+        """Delete a directory and all below it, the files named `last` in the end, one by one.
+
+        Files named `but` stay. Returns whether there was anything else than those with names.
+        """
 
     @abstractmethod
     def sync_tree(self, path: str) -> None:

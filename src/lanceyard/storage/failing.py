@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Any, TypeVar
@@ -64,6 +64,9 @@ class FailingStore(Store):
     def copy_if_absent(self, source: str, target: str) -> bool:
         return self._call(self._inner.copy_if_absent, source, target)
 
+    def is_copy(self, path: str, source: str) -> bool:
+        return self._call(self._inner.is_copy, path, source)
+
     def get(self, path: str) -> bytes | None:
         return self._call(self._inner.get, path)
 
@@ -106,8 +109,13 @@ class FailingStore(Store):
     def delete(self, path: str) -> None:
         self._call(self._inner.delete, path)
 
-    def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
-        self._call(self._inner.delete_tree, path, last=last)
+    def delete_own(self, path: str, data: bytes) -> None:
+        self._call(self._inner.delete_own, path, data)
+
+    def delete_tree(
+        self, path: str, *, last: Sequence[str] = (), but: Collection[str] = ()
+    ) -> bool:
+        return self._call(self._inner.delete_tree, path, last=last, but=but)
 
     def sync_tree(self, path: str) -> None:
         self._call(self._inner.sync_tree, path)

@@ -8,7 +8,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -169,23 +169,26 @@ class LocalStore(Store):
     def delete(self, path: str) -> None:
         Path(self._prefix + path).unlink(missing_ok=True)
 
-    def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
+    def delete_tree(
+        self, path: str, *, last: Sequence[str] = (), but: Collection[str] = ()
+    ) -> bool:
         if os.path.islink(self._prefix + path):
-            return self.delete(path)  # and not what it leads to
-        for entry in list(self.entries(path)):
+            self.delete(path)  # and not what it leads to
+            return True
+        doomed = [entry for entry in self.entries(path) if entry.name not in {*last, *but}]
+        for entry in doomed:
             below = f"{path}/{entry.name}"
-            if entry.name in last:
-                continue
             if entry.is_directory and not os.path.islink(self._prefix + below):
                 _remove_tree(self._prefix + below)
             else:
                 self.delete(below)
         for name in last:
-            self.delete(f"{path}/{name}")
+            if name not in but:
+                self.delete(f"{path}/{name}")
         # Not empty: somebody has begun anew here after we listed, and that is not ours to delete.
         with contextlib.suppress(FileNotFoundError), suppress_errno(errno.ENOTEMPTY):
             os.rmdir(self._prefix + path)
-        return None
+        return bool(doomed)
 
     @contextlib.contextmanager
     def hold(self, path: str, patience: float = PATIENCE) -> Iterator[None]:

@@ -9,7 +9,7 @@ import re
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -91,8 +91,10 @@ class RemoteStore(Store):
         return unquote(normal[len(below) :]) if normal.startswith(below) else None
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
+        return self._put(path, data, uuid.uuid4().hex)
+
+    def _put(self, path: str, data: bytes, mark: str) -> bool:
         """Create a file, and find out whether we did if a reply is lost."""
-        mark = uuid.uuid4().hex
         failure: OSError | None = None
         for pause in _pauses():
             time.sleep(pause)
@@ -120,13 +122,14 @@ class RemoteStore(Store):
     def _require_conditions(self, path: str, data: bytes, *, undo: bool = False) -> None:
         """Write a file that is there once more, on condition that it is not.
 
-        If that succeeds, the store is refused, and the file deleted if it was new.
+        If that succeeds, the store is refused, and the file deleted if it was new. It may be sent
+        more than once: what is there stays there.
         """
         if not self._guard.is_due:
             return
         try:
             with os_errors(path):
-                obstore.put(self._once, path, data, mode="create")
+                obstore.put(self._store, path, data, mode="create")
         except FileExistsError:
             self._guard.has_passed()
         else:
@@ -147,7 +150,10 @@ class RemoteStore(Store):
         data = self.get(source)
         if data is None:
             raise FileNotFoundError(errno.ENOENT, "is gone", source)
-        return self.put_if_absent(target, data)
+        return self._put(target, data, _mark_of_copy(source))
+
+    def is_copy(self, path: str, source: str) -> bool:
+        return self._is_marked(path, _mark_of_copy(source))
 
     def get(self, path: str) -> bytes | None:
         try:
@@ -216,6 +222,9 @@ class RemoteStore(Store):
             obstore.copy(self._patient, source, target)
         self.delete(source)
 
+    def move_files(self, files: Mapping[str, str]) -> None:
+        self.delete_all(files.keys() - self._copy_all("", files.items()))
+
     def move_tree(self, source: str, target: str) -> None:
         self.link_tree(source, target)
         self.delete_tree(source)
@@ -265,6 +274,26 @@ class RemoteStore(Store):
         except FileNotFoundError:
             return
 
+    def delete_own(self, path: str, data: bytes) -> None:
+        failure: OSError | None = None
+        for pause in _pauses():
+            time.sleep(pause)
+            if failure is not None and self.get(path) != data:
+                return  # what failed was carried out, and another may have come since
+            try:
+                with os_errors(path):
+                    obstore.delete(self._once, path)
+            except FileNotFoundError:
+                return
+            except PermissionError:
+                raise
+            except OSError as lost:
+                failure = lost
+            else:
+                return
+        assert failure is not None
+        raise failure
+
     def delete_all(self, paths: Iterable[str]) -> None:
         doomed = list(paths)
         try:
@@ -275,16 +304,25 @@ class RemoteStore(Store):
             with ThreadPoolExecutor(COPIERS) as deleters:
                 deque(deleters.map(self.delete, doomed), maxlen=0)
 
-    def delete_tree(self, path: str, *, last: Sequence[str] = ()) -> None:
-        kept = [f"{path}/{name}" for name in last]
+    def delete_tree(
+        self, path: str, *, last: Sequence[str] = (), but: Collection[str] = ()
+    ) -> bool:
+        named = {f"{path}/{name}" for name in (*last, *but)}
+        found: set[str] = set()
         headway = Headway("deleting", path)
+        deleted = False
         with os_errors(path):
             for page in obstore.list(self._store, path, chunk_size=PAGE):
-                doomed = [item["path"] for item in page if item["path"] not in kept]
-                self.delete_all(doomed)
-                headway.add(len(doomed))
-        for found in kept:
-            self.delete(found)
+                doomed = [item["path"] for item in page if item["path"] not in named]
+                found.update(named.intersection(item["path"] for item in page))
+                if doomed:
+                    self.delete_all(doomed)
+                    headway.add(len(doomed))
+                    deleted = True
+        for name in last:
+            if name not in but and f"{path}/{name}" in found:
+                self.delete(f"{path}/{name}")
+        return deleted
 
     def sync_tree(self, path: str) -> None:
         """Nothing to do: an object store answers a write once it is durable."""
@@ -319,6 +357,11 @@ def open_remote(root: str, options: Mapping[str, str], retry: Mapping[str, Any] 
 def escaped(path: str) -> str:
     """A path as part of a URI: Lance takes it apart as one."""
     return NOT_IN_URIS.sub(lambda found: quote(found[0]), path)
+
+
+def _mark_of_copy(source: str) -> str:
+    """The mark of a file that is made of another, by its name: paths count from some root."""
+    return uuid.uuid5(uuid.NAMESPACE_URL, posixpath.basename(source)).hex
 
 
 def _first_part(path: str, key: str) -> str:

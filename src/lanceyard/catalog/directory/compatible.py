@@ -37,6 +37,8 @@ _T = TypeVar("_T")
 RESTING = (State.MOVED, State.DROPPED)
 """States in which a directory is left alone, and a new table of its name is made elsewhere."""
 UNFINISHED = (State.CREATING, State.DROPPING)
+NOTHING = (State.ABSENT, State.MOVED, *UNFINISHED)
+"""States in which there is nothing to be registered."""
 HIDDEN = (State.DEREGISTERED, State.DROPPING, State.DROPPED, State.CREATING, State.MOVED)
 
 
@@ -107,13 +109,14 @@ class CompatibleCatalog(Catalog):
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
         path = None if location is None else layout.table_path(self._store, location)
-        own = self._own_path(identifier)
+        with self._hashed.manifest.lately():
+            own = self._own_path(identifier)
         if own is None or path not in (None, own):
             self._refuse_directory(identifier, path)
             return self._hashed.declare_table(identifier, location, properties)
         with layout.holding(self._store, identifier, own):
             self._hashed.refuse(identifier)
-            with self._taken(identifier, own) as state:
+            with self._taken(identifier, own) as (_, state):
                 free = self._free_path(identifier, own, state)
                 if free is None:
                     return self._hashed.declare_table(identifier, None, properties)
@@ -134,23 +137,30 @@ class CompatibleCatalog(Catalog):
         if own is None:
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         holding = layout.holding(self._store, identifier, own)
-        with holding, self._taken(identifier, own) as state:
-            return self._create_own(identifier, own, properties, writer, state, replace=replace)
+        with holding, self._taken(identifier, own) as (row, state):
+            return self._create_own(
+                identifier, own, properties, writer, row=row, state=state, replace=replace
+            )
 
     @contextlib.contextmanager
-    def _taken(self, identifier: Identifier, own: str) -> Iterator[State]:
+    def _taken(self, identifier: Identifier, own: str) -> Iterator[tuple[Row | None, State]]:
         """Have the directory of a root table to ourselves, unless the table is elsewhere.
 
-        Gives the state of the directory.
+        Gives the row of the table and the state of the directory.
         """
-        row, state = self._hashed.manifest.find(identifier), self._listing.state(own)
+        manifest = self._hashed.manifest
+        with manifest.lately():
+            row = manifest.find(identifier)
+        if row is not None and row.location != own:
+            row = manifest.find(identifier)
+        state = self._listing.state(own)
         if state in RESTING or (row is not None and row.location != own):
-            yield state
+            yield manifest.find(identifier), state
             return
         if row is None and state in UNFINISHED:
             self._listing.require_free(identifier, own, state)
         with self._listing.taken(identifier, own) as state:
-            yield state
+            yield manifest.find(identifier), state
 
     def _create_own(
         self,
@@ -158,13 +168,13 @@ class CompatibleCatalog(Catalog):
         own: str,
         properties: Mapping[str, str],
         writer: TableWriter,
-        state: State,
         *,
+        row: Row | None,
+        state: State,
         replace: bool,
     ) -> TableEntry:
         """Create a root table, in its own directory unless its row says otherwise."""
-        row = self._hashed.manifest.find(identifier)
-        if row is None and self._hashed.places.is_occupied(own):
+        if row is None and self._is_occupied(own):
             return self._hashed.create_table(identifier, properties, writer, replace=replace)
         crashed = row is not None and row.location == own and state in HIDDEN
         if crashed and self._store.has_locks:
@@ -211,9 +221,12 @@ class CompatibleCatalog(Catalog):
             unlisted = self._unlisted_path(identifier)
             if unlisted is not None and not replace:
                 raise errors.table_exists(identifier)
+            state = self._listing.state(path)
             if path != own:
                 self._refuse_directory(identifier, path)
-            if self._listing.state(path) in (State.MOVED, State.CREATING, State.DROPPING):
+            elif state not in NOTHING:
+                state = held.enter_context(self._listing.taken(identifier, path))
+            if state in NOTHING:
                 raise errors.InvalidInputError(f"nothing lies at location {location!r}")
             entry = self._hashed.register_table(identifier, location, properties, replace=replace)
             if unlisted is not None and unlisted != path:
@@ -228,12 +241,15 @@ class CompatibleCatalog(Catalog):
             row = self._hashed.manifest.find(identifier)
             if row is None and self._unlisted_path(identifier) is not None:
                 self._hashed.refuse_base(identifier)
-                layout.mark(self._store, own)
-                return TableEntry(self._store.location(own), None)
-            return self._hashed.deregister_table(identifier)
+                return self._listing.deregister_path(identifier, own)
+            if row is None or row.location != own:
+                return self._hashed.deregister_table(identifier)
+            with self._listing.claims.taken(identifier, own):
+                return self._hashed.deregister_table(identifier)
 
     def drop_table(self, identifier: Identifier) -> TableEntry:
-        own = self._own_path(identifier)
+        with self._hashed.manifest.lately():
+            own = self._own_path(identifier)
         if own is None:
             return self._hashed.drop_table(identifier)
         with layout.holding(self._store, identifier, own):
@@ -241,7 +257,10 @@ class CompatibleCatalog(Catalog):
                 if self._unlisted_path(identifier) is not None:
                     self._take_in(identifier, own)
                 return self._hashed.drop_table(identifier)
-            row = self._hashed.manifest.find(identifier)
+            with self._hashed.manifest.lately():
+                row = self._hashed.manifest.find(identifier)
+            if row is None or row.location != own or is_protected(row.properties):
+                row = self._hashed.manifest.find(identifier)
             if row is not None and row.object_type == TABLE and row.location == own:
                 self._drop_own(identifier, row, own)
                 return self._hashed.entry(identifier, row)
@@ -301,7 +320,12 @@ class CompatibleCatalog(Catalog):
                 raise errors.table_exists(step.identifier)
             if step.location is not None:
                 return step
-            free = self._free_path(step.identifier, own, self._listing.state(own))
+            state = self._listing.state(own)
+            if state is State.ABSENT:
+                free = self._free_path(step.identifier, own, state)
+            else:
+                with self._taken(step.identifier, own) as (_, state):
+                    free = self._free_path(step.identifier, own, state)
             return step if free is None else replace(step, location=free)
         if self._unlisted_path(step.identifier) is not None:
             self._take_in(step.identifier, own)
@@ -342,11 +366,8 @@ class CompatibleCatalog(Catalog):
         """Drop a root table that has a row and its own directory."""
         if is_protected(row.properties):
             raise errors.protected(identifier)
-        self._hashed.refuse_base(identifier)
+        self._hashed.early(partial(self._hashed.refuse_base, identifier))
         remove = RemoveTable(identifier.object_id, path)
-        if not self._store.exists(path):
-            self._hashed.manifest.commit(remove)
-            return
         self._listing.drop_path(
             identifier, path, lambda: self._hashed.manifest.commit(remove), exclusive=False
         )
@@ -366,6 +387,7 @@ class CompatibleCatalog(Catalog):
                     f"table {identifier} is being renamed or dropped by another writer"
                 )
             layout.show(self._store, old)
+            self._store.delete(f"{old}/{layout.DROPPING}")
             seals.lift(self._store, old)
         self._store.link_tree(old, new)
         hidden = layout.hide(self._store, old, TOMBSTONE)
@@ -384,7 +406,7 @@ class CompatibleCatalog(Catalog):
         assert moved is not None
         if self._store.has_locks:
             self._store.link_tree(old, new)
-        self._store.delete(f"{new}/{layout.DEREGISTERED}")
+        self._store.delete_all(f"{new}/{mark}" for mark in layout.DROP_MARKERS)
         self._bury(old)
         return self._hashed.entry(target, moved)
 
@@ -442,10 +464,15 @@ class CompatibleCatalog(Catalog):
 
         `state` is that of its own.
         """
-        if state in RESTING or self._hashed.places.is_occupied(own):
+        if state in RESTING or self._is_occupied(own):
             return None
-        self._listing.require_free(identifier, own, state)
+        self._listing.make_free(identifier, own, state)
         return own
+
+    def _is_occupied(self, own: str) -> bool:
+        """Whether a row speaks of a directory, by what was just looked at."""
+        with self._hashed.manifest.lately():
+            return self._hashed.places.is_occupied(own)
 
     def _refuse_directory(self, identifier: Identifier, path: str | None) -> None:
         """Refuse a location that belongs to a root table which only its directory tells of."""

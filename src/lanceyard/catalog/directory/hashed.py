@@ -416,9 +416,13 @@ class HashedCatalog(Catalog):
 
     def refuse(self, identifier: Identifier, *, replace: bool = False) -> None:
         """Refuse early what the commit would refuse anyway, before storage is touched."""
+        self.early(lambda: self._refuse(identifier, replace=replace))
+
+    def early(self, check: Callable[[], None]) -> None:
+        """Check what a commit will prove: by what was true a moment ago, unless that refuses."""
         with contextlib.suppress(errors.LanceNamespaceError), self.manifest.lately():
-            return self._refuse(identifier, replace=replace)
-        return self._refuse(identifier, replace=replace)
+            return check()
+        return check()
 
     def _refuse(self, identifier: Identifier, *, replace: bool) -> None:
         row = self.manifest.find(identifier)

@@ -135,8 +135,12 @@ def mark(store: Store, path: str, content: bytes = b"deregistered") -> None:
 
 
 def show(store: Store, path: str) -> None:
-    """Take the marks of `hide`, and of a drop that came to nothing, off."""
-    store.delete(f"{path}/{DROPPING}")
+    """Take the mark of `hide` off and, where we hold the directory, that of a drop that crashed.
+
+    Elsewhere that may be the claim of somebody who is at work.
+    """
+    if store.has_locks:
+        store.delete(f"{path}/{DROPPING}")
     unhide(store, path)
 
 

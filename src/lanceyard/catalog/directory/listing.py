@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
+import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter
 from lanceyard.catalog.directory import layout
-from lanceyard.catalog.directory.claims import Claims
+from lanceyard.catalog.directory.claims import DROPPING, Claims
 from lanceyard.catalog.directory.states import CREATING, GONE, VISIBLE, State, state_of
 from lanceyard.identifier import Identifier
 from lanceyard.settings import DEFAULT_WINDOW
@@ -68,9 +69,13 @@ class ListingCatalog(Catalog):
 
     def describe_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
-        if self.state(path) not in VISIBLE:
+        return self._visible(identifier, path, self.state(path))
+
+    def _visible(self, identifier: Identifier, path: str, state: State) -> TableEntry:
+        """What is told of a table: one that has no Lance metadata yet has no properties."""
+        if state not in VISIBLE:
             raise errors.table_not_found(identifier)
-        return self._entry(path)
+        return self._entry(path)._replace(properties={} if state is State.DECLARED else None)
 
     def list_tables(self, parent: Identifier, page: Page) -> list[str]:
         _require_root(parent)
@@ -97,10 +102,11 @@ class ListingCatalog(Catalog):
         self._require_own(path, location)
         with layout.holding(self._store, identifier, path):
             if self._store.has_locks:
-                self.require_free(identifier, path, self.state(path))
+                self.make_free(identifier, path, self.state(path))
             while not self._has_reserved(path):
-                # What a crash left is free.
                 self.require_free(identifier, path, self.state(path))
+                with self.taken(identifier, path) as state:
+                    self.make_free(identifier, path, state)
         return self._entry(path)
 
     def _has_reserved(self, path: str) -> bool:
@@ -109,12 +115,12 @@ class ListingCatalog(Catalog):
         Whoever creates a table there marks it before it looks, and we look after we marked it: of
         two at once at least one sees the other.
         """
-        marker = f"{path}/{layout.RESERVED}"
-        if not self._store.put_if_absent(marker, b"reserved"):
+        marker, ours = f"{path}/{layout.RESERVED}", b"reserved " + uuid.uuid4().hex.encode()
+        if not self._store.put_if_absent(marker, ours):
             return False
         if self._store.has_locks or self._store.inhabited(path) == {layout.RESERVED}:
             return True
-        self._store.delete(marker)
+        self._store.delete_own(marker, ours)
         return False
 
     def create_table(
@@ -127,17 +133,14 @@ class ListingCatalog(Catalog):
     ) -> TableEntry:
         path = self.path(identifier)
         with layout.holding(self._store, identifier, path):
-            self._require_fillable(identifier, path, self.state(path), replace=replace)
+            fillable = (*VISIBLE,) if replace else (State.DECLARED,)
+            if not self._store.has_locks and (state := self.state(path)) not in fillable:
+                self.require_free(identifier, path, state)
             with self.taken(identifier, path) as state:
-                self._require_fillable(identifier, path, state, replace=replace)
+                if state not in fillable:
+                    self.make_free(identifier, path, state)
                 self.fill(identifier, path, writer, state)
         return self._entry(path)
-
-    def _require_fillable(
-        self, identifier: Identifier, path: str, state: State, *, replace: bool
-    ) -> None:
-        if state is not State.DECLARED and not (state is State.PRESENT and replace):
-            self.require_free(identifier, path, state)
 
     @contextlib.contextmanager
     def taken(self, identifier: Identifier, path: str) -> Iterator[State]:
@@ -175,7 +178,7 @@ class ListingCatalog(Catalog):
             raise
         except Exception as failure:
             if is_new and (files is not None or not layout.has_data(self._store, path)):
-                self._store.delete_tree(path, last=layout.DROP_MARKERS)
+                self._clear(path)
             elif is_new:
                 layout.unhide(self._store, path)
             elif isinstance(failure, OSError) and self.state(path) in (*GONE, State.DROPPING):
@@ -194,9 +197,8 @@ class ListingCatalog(Catalog):
         if self.state(path) is State.PRESENT:
             if all(self._store.is_file(f"{path}/{file}") for file in files):
                 return
-            self.claims.mark(path)
-            layout.hide(self._store, path)
-            self._store.delete_tree(path, last=layout.DROP_MARKERS)
+            layout.hide(self._store, path, CREATING)
+            self._clear(path)
         raise _dropped(identifier)
 
     def register_table(
@@ -210,18 +212,30 @@ class ListingCatalog(Catalog):
         path = self.path(identifier)
         self._require_own(path, location)
         with layout.holding(self._store, identifier, path):
-            state = self.state(path)
-            if state in (*GONE, State.DROPPING):
-                raise errors.InvalidInputError(f"nothing lies at location {location!r}")
-            if state is not State.DEREGISTERED and not replace:
-                raise errors.table_exists(identifier)
-            layout.show(self._store, path)
+            self._require_registrable(identifier, location, self.state(path), replace=replace)
+            with self.taken(identifier, path) as state:
+                self._require_registrable(identifier, location, state, replace=replace)
+                layout.show(self._store, path)
         return self._entry(path)
+
+    def _require_registrable(
+        self, identifier: Identifier, location: str, state: State, *, replace: bool
+    ) -> None:
+        if state in (*GONE, State.DROPPING):
+            raise errors.InvalidInputError(f"nothing lies at location {location!r}")
+        if state is not State.DEREGISTERED and not replace:
+            raise errors.table_exists(identifier)
 
     def deregister_table(self, identifier: Identifier) -> TableEntry:
         path = self.path(identifier)
         with layout.holding(self._store, identifier, path):
-            entry = self.describe_table(identifier)
+            self.describe_table(identifier)
+            return self.deregister_path(identifier, path)
+
+    def deregister_path(self, identifier: Identifier, path: str) -> TableEntry:
+        """Hide a table in a directory that the caller holds; its files stay."""
+        with self.taken(identifier, path) as state:
+            entry = self._visible(identifier, path, state)
             layout.mark(self._store, path)
         return entry
 
@@ -248,25 +262,35 @@ class ListingCatalog(Catalog):
         through. What a crash left half dropped is taken over by a later drop. If the table's
         content could not be deleted, it is shown again: the drop has failed.
         """
-        claimed = self.claims.take(identifier, path)
-        if exclusive and self._has_only_markers(path):
-            self._store.delete_tree(path, last=layout.DROP_MARKERS)
-            raise errors.table_not_found(identifier)
+        claim = self.claims.take(identifier, path, DROPPING)
         hidden = layout.hide(self._store, path)
         try:
             if meanwhile is not None:
                 meanwhile()
-            self._store.delete_tree(path, last=layout.DROP_MARKERS)
+            found = self._clear(path)
         except errors.TableNotFoundError:
             # Another was faster, and where no lock kept us apart, our marks came after it.
             if not self._store.has_locks:
-                ours = zip(layout.DROP_MARKERS, (claimed, hidden), strict=True)
-                self._store.delete_all(f"{path}/{name}" for name, is_ours in ours if is_ours)
+                if hidden:
+                    layout.unhide(self._store, path)
+                self.claims.release(path, claim)
             raise
         except (OSError, errors.LanceNamespaceError) as failure:
             if layout.has_data(self._store, path) and not _may_have_landed(failure):
                 layout.show(self._store, path)
+                self.claims.release(path, claim)
             raise
+        self.claims.release(path, claim)
+        if exclusive and not found:
+            raise errors.table_not_found(identifier)
+
+    def _clear(self, path: str) -> bool:
+        """Delete all in a directory that we have to ourselves; whether there was a table.
+
+        Our claim stays until we are done.
+        """
+        claim = () if self._store.has_locks else (layout.DROPPING,)
+        return self._store.delete_tree(path, last=layout.DROP_MARKERS, but=claim)
 
     def rename_table(self, identifier: Identifier, target: Identifier) -> TableEntry:
         raise errors.UnsupportedOperationError(
@@ -280,8 +304,7 @@ class ListingCatalog(Catalog):
         return None
 
     def is_declared(self, entry: TableEntry) -> bool:
-        path = self._store.relative(entry.location) or ""
-        return layout.is_declared(self._store, path)
+        return entry.properties is not None
 
     def path(self, identifier: Identifier) -> str:
         """The directory of a root table."""
@@ -292,20 +315,14 @@ class ListingCatalog(Catalog):
         """What a directory is, by document 000, or by 001 in the bare layout."""
         return state_of(self._store, path, bare=self._bare)
 
-    def _has_only_markers(self, path: str) -> bool:
-        """Whether nothing but markers lies in a directory: a drop has ended, or a create begun."""
-        return self._store.inhabited(path) <= {*layout.DROP_MARKERS}
-
     def require_free(self, identifier: Identifier, path: str, state: State) -> None:
         """Refuse a name whose directory, which is in a certain state, holds something.
 
-        What a crash left there is deleted.
+        What a crash left there does not count.
         """
-        begun = state is State.DEREGISTERED and self._has_only_markers(path)
-        if begun or state in (State.DROPPING, State.CREATING):
+        if self._is_unfinished(path, state):
             if not self.claims.is_abandoned(path):
                 raise errors.in_the_making(identifier)
-            self._store.delete_tree(path, last=layout.DROP_MARKERS)
             return
         if state is State.DEREGISTERED:
             raise errors.table_exists(
@@ -319,6 +336,21 @@ class ListingCatalog(Catalog):
             )
         if state is not State.ABSENT:
             raise errors.table_exists(identifier)
+
+    def make_free(self, identifier: Identifier, path: str, state: State) -> None:
+        """`require_free` of a directory that we have to ourselves: what a crash left is deleted."""
+        if not self._is_unfinished(path, state):
+            self.require_free(identifier, path, state)
+        elif self.claims.is_abandoned(path, claimed=True):
+            self._clear(path)
+        else:
+            raise errors.in_the_making(identifier)
+
+    def _is_unfinished(self, path: str, state: State) -> bool:
+        """Whether a directory is on its way in or out, or was when somebody crashed."""
+        if state is State.DEREGISTERED:
+            return self._store.inhabited(path) <= {*layout.DROP_MARKERS}
+        return state in (State.DROPPING, State.CREATING)
 
     def names(self, after: str | None, enough: int | None = None) -> Iterator[str]:
         """The names of directories that may be tables, sorted; one listing of the root.

@@ -86,7 +86,8 @@ class Places:
     @contextlib.contextmanager
     def hiding(self, path: str | None) -> Iterator[None]:
         """Mark a directory whose row is about to go, or it would look like a leftover."""
-        if path is None or not layout.is_safe(path) or not self._store.exists(path):
+        lies_there = path is not None and layout.is_safe(path) and self._store.inhabited(path)
+        if path is None or not lies_there or lies_there == {layout.DROPPING}:
             yield
             return
         layout.mark(self._store, path, DEREGISTERING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.claims import WRITING
 from lanceyard.storage.base import Store
 
 TOMBSTONE = b"moved"
@@ -63,10 +64,10 @@ def _state_by_names(store: Store, path: str, *, bare: bool, claimed: bool) -> St
         names.discard(layout.DROPPING)
     if not names:
         return State.ABSENT
-    if layout.DROPPING in names and (layout.DEREGISTERED in names or len(names) == 1):
+    if names == {layout.DROPPING}:
         return State.DROPPING
     if layout.DEREGISTERED in names:
-        return _state_marked(store, path)
+        return _hidden_state(store, path) if layout.DROPPING in names else _marked(store, path)
     if bare and layout.VERSIONS not in names:
         return State.ABSENT
     reserved = layout.RESERVED in names
@@ -75,12 +76,14 @@ def _state_by_names(store: Store, path: str, *, bare: bool, claimed: bool) -> St
 
 
 def _hidden_state(store: Store, path: str) -> State:
-    if store.exists(f"{path}/{layout.DROPPING}"):
+    """What a directory is that is hidden, and that somebody may have claimed to drop it."""
+    claim = store.get(f"{path}/{layout.DROPPING}")
+    if claim is not None and not claim.startswith(WRITING):
         return State.DROPPING
-    return _state_marked(store, path)
+    return _marked(store, path)
 
 
-def _state_marked(store: Store, path: str) -> State:
+def _marked(store: Store, path: str) -> State:
     """What the marker that hides a directory says of it."""
     content = store.get(f"{path}/{layout.DEREGISTERED}")
     known = {TOMBSTONE: State.MOVED, DROPPED: State.DROPPED, CREATING: State.CREATING}

@@ -115,12 +115,15 @@ def _found(
 
 def _throw_away(site: Site, finding: Finding) -> None:
     if not site.manifest.read(lambda state: state.is_occupied(finding.path)):
-        site.trash.take_tree(finding)
+        claim = [layout.DROPPING] if site.is_claimed(finding.path) else []
+        site.trash.take_tree(finding, but=claim)
 
 
 def _unhide(site: Site, finding: Finding) -> None:
     seals.lift(site.store, finding.path)
-    layout.show(site.store, finding.path)
+    if not site.is_claimed(finding.path):
+        site.store.delete(f"{finding.path}/{layout.DROPPING}")
+    layout.unhide(site.store, finding.path)
 
 
 def _hide(site: Site, finding: Finding) -> None:

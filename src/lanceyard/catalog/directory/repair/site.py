@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from lanceyard.catalog.changes import Change
+from lanceyard.catalog.directory import layout
+from lanceyard.catalog.directory.claims import Claims
 from lanceyard.catalog.directory.manifest import Manifest
 from lanceyard.catalog.directory.repair.trash import Trash
 from lanceyard.catalog.directory.transactions import DirectoryTransactions
@@ -15,6 +18,7 @@ from lanceyard.catalog.directory.versions import ManagedVersions
 from lanceyard.catalog.maintenance import Finding, Kind
 from lanceyard.catalog.snapshot import Row, Snapshot
 from lanceyard.errors import ConcurrentModificationError
+from lanceyard.identifier import Identifier
 from lanceyard.storage.base import Store
 
 
@@ -78,9 +82,31 @@ class Site:
         def mend_if_quiet() -> None:
             if self.quiet_since(path) is None:
                 raise BusyError(path)
-            mend()
+            with self._claimed(path):
+                mend()
 
         self.while_held(path, mend_if_quiet)
+
+    def is_claimed(self, path: str) -> bool:
+        """Whether a claim keeps others from a directory that we mend: those of root tables."""
+        return not self.store.has_locks and layout.table_name(path, bare=self.bare) is not None
+
+    @contextlib.contextmanager
+    def _claimed(self, path: str) -> Iterator[None]:
+        """Keep others from a directory that has been quiet, where a claim does."""
+        if not self.is_claimed(path):
+            yield
+            return
+        claims = Claims(self.store, self.window, self.clock)
+        name = layout.table_name(path, bare=self.bare) or path
+        with contextlib.ExitStack() as claimed:
+            try:
+                claimed.enter_context(claims.taken(Identifier((name,)), path, patience=0.0))
+            except ConcurrentModificationError as held:
+                raise BusyError(path) from held
+            if not claims.is_abandoned(path, claimed=True):
+                raise BusyError(path)
+            yield
 
     def while_held(self, path: str, mend: Callable[[], None]) -> None:
         """Mend something in a directory that others change; `BusyError` if one of them holds it."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from lanceyard.catalog.directory import layout
 from lanceyard.catalog.maintenance import Finding
 from lanceyard.storage.base import Store
 
@@ -27,17 +28,19 @@ class Trash:
         self._store = store
         self._clock = clock
 
-    def take_tree(self, finding: Finding) -> None:
-        """Move the directory that a finding is about to the trash."""
-        bin_ = self.note(finding)
-        self._store.move_tree(finding.path, f"{bin_}/content/{finding.path}")
+    def take_tree(self, finding: Finding, *, but: Collection[str] = ()) -> None:
+        """Move the directory that a finding is about to the trash; files named `but` stay too."""
+        target = f"{self.note(finding)}/content/{finding.path}"
+        if not but:
+            self._store.move_tree(finding.path, target)
+            return
+        self._store.link_tree(finding.path, target)
+        self._store.delete_tree(finding.path, last=[layout.DEREGISTERED], but=but)
 
     def take_files(self, finding: Finding, paths: Iterable[str]) -> None:
         """Move some files, those of a finding, to the trash."""
         bin_ = self.note(finding)
-        for path in paths:
-            if self._store.exists(path):
-                self._store.move(path, f"{bin_}/content/{path}")
+        self._store.move_files({path: f"{bin_}/content/{path}" for path in paths})
 
     def note(self, finding: Finding, **more: Any) -> str:
         """Write down what is about to be removed, and return the folder for it."""
