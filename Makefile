@@ -107,8 +107,8 @@ interop-impls: $(READY) .venv-lance-impls ## Share a Hive Metastore with the off
 interop-spark-%: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-spark-$*
 	sed 's/^pyspark==.*/pyspark==$*/' constraints.txt > .venv-spark-$*/constraints.txt
-	.venv-spark-$*/bin/pip install --quiet --editable . 'pyspark[connect]==$*' pandas pytest \
-		pytest-xdist hypothesis --constraint .venv-spark-$*/constraints.txt
+	.venv-spark-$*/bin/pip install --quiet --editable '.[test]' \
+		--constraint .venv-spark-$*/constraints.txt
 	# Older versions of PySpark leave sockets to the garbage collector.
 	.venv-spark-$*/bin/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark \
 		-W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
