@@ -69,8 +69,17 @@ def _name(backend: Backend | None) -> str:
     return backend.name if backend else "none"
 
 
+@pytest.fixture(scope="session")
+def scratch() -> Iterator[str]:
+    """Where the roots of all cases are, gone in the end with what was written to them too late."""
+    with tempfile.TemporaryDirectory(
+        prefix="conformance-", dir=SCRATCH, ignore_cleanup_errors=True
+    ) as folder:
+        yield folder
+
+
 @pytest.fixture
-def root(backend: Backend) -> Iterator[Place]:
+def root(backend: Backend, scratch: str) -> Iterator[Place]:
     """The root directory of the catalog under test, gone after the case.
 
     Not a `tmp_path`: pytest keeps those of three runs, and removing them costs more than the kit.
@@ -80,10 +89,8 @@ def root(backend: Backend) -> Iterator[Place]:
         bucket.announce()
         yield ObjectPath.of(bucket.fresh_root())
         return
-    with tempfile.TemporaryDirectory(
-        prefix="conformance-", dir=SCRATCH, ignore_cleanup_errors=True
-    ) as scratch:
-        yield Path(scratch) / ROOT
+    with tempfile.TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
+        yield Path(folder) / ROOT
 
 
 @pytest.fixture(scope="session")
