@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import lance
@@ -151,29 +154,15 @@ def test_repair_takes_nothing_away_that_came_after_what_a_crash_left(
         (ObjectPath.of(root) / "t.lance" / name).write_bytes(b"dropping")
     time.sleep(LONG + 1.1)
     for number, root in enumerate(roots):
-        count = itertools.count()
         settings = {"window": str(LONG), **MODES[mode]}
         other = lanceyard.DirectoryNamespace(root=root, **settings, **bucket.storage())
-        accepted: list[bool] = []
-
-        def comes_between(
-            _: Request,
-            number: int = number,
-            count: Any = count,
-            other: Any = other,
-            accepted: list[bool] = accepted,
-        ) -> bool:
-            if next(count) == number:
-                accepted.append(create(other, 2))
-            return False
-
         yard = lanceyard.open(root, **settings, **bucket.storage(proxy.endpoint))
-        with yard, proxy.failing(Fault.LOST, comes_between):
+        with yard, another(proxy, number, partial(create, other, 2)) as accepted:
             yard.repair(dry_run=False)
         other.close()
         if not accepted:
             return
-        assert not accepted[0] or rows(root) == [2], number
+        assert accepted == [False] or rows(root) == [2], number
     pytest.fail("there were more requests than roots")
 
 
@@ -183,19 +172,28 @@ def take_over(proxy: Proxy, mode: str, root: str, number: int) -> list[int] | No
         lanceyard.DirectoryNamespace(root=root, window=str(LONG), **MODES[mode], **storage)
         for storage in (bucket.storage(proxy.endpoint), bucket.storage())
     )
+    with another(proxy, number, partial(create, other, 2)) as accepted:
+        is_first_accepted = create(first, 1)
+    first.close()
+    other.close()
+    if not accepted:
+        return None
+    return [*([2] if accepted[0] else []), *([1] if is_first_accepted else [])]
+
+
+@contextlib.contextmanager
+def another(proxy: Proxy, number: int, act: Callable[[], bool]) -> Iterator[list[bool]]:
+    """Let another act right before a request, by its number; gives what came of it, if it came."""
     count = itertools.count()
-    accepted: dict[int, bool] = {}
+    came: list[bool] = []
 
     def comes_between(_: Request) -> bool:
         if next(count) == number:
-            accepted[2] = create(other, 2)
+            came.append(act())
         return False
 
     with proxy.failing(Fault.LOST, comes_between):
-        accepted[1] = create(first, 1)
-    first.close()
-    other.close()
-    return [row for row, is_accepted in accepted.items() if is_accepted] if 2 in accepted else None
+        yield came
 
 
 def create(catalog: Any, row: int) -> bool:

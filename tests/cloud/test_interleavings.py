@@ -27,7 +27,7 @@ class Table(NamedTuple):
     """What there is of a table; nothing at all is None."""
 
     rows: tuple[int, ...] = ()
-    """None for one that is only declared."""
+    """There are none in one that is only declared."""
     hidden: bool = False
 
 
@@ -166,7 +166,7 @@ def meetings(
             meeting.close()
 
 
-def is_explained(first: str, other: str, begin: Found, accepted: dict[str, bool]) -> list[Found]:
+def ends(first: str, other: str, begin: Found, accepted: dict[str, bool]) -> list[Found]:
     """What may be left, by the serial orders in which all that was accepted is acceptable."""
     acts = [(first, FIRST)] * accepted["first"] + [(other, SECOND)] * accepted["other"]
     possible = []
@@ -209,6 +209,6 @@ def test_whoever_comes_between_two_requests_finds_or_leaves_whole_tables(
 ) -> None:
     wrong = []
     for number, accepted, found in meetings(proxy, mode, first, other, begin, lost=lost):
-        if found not in is_explained(first, other, begin, accepted):
+        if found not in ends(first, other, begin, accepted):
             wrong.append((number, accepted, found))
     assert not wrong

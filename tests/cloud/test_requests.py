@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lanceyard.catalog.directory.manifest import upkeep
 from tests.cloud.conftest import Open
 from tests.cloud.proxy import Proxy
 
@@ -17,8 +18,6 @@ Act = Callable[[Any], object]
 @pytest.fixture
 def warm(open_catalog: Open, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A catalog of the manifest with a namespace and a table, whose upkeep is done."""
-    from lanceyard.catalog.directory.manifest import upkeep
-
     monkeypatch.setattr(upkeep, "PAUSE", 0.0)
     first = open_catalog()
     first.create_namespace({"id": NS})
@@ -134,8 +133,6 @@ def test_without_a_manifest_a_table_is_dropped_by_what_keeps_others_from_it(
 def test_a_root_table_is_declared_and_dropped_in_eleven_requests(
     open_catalog: Open, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lanceyard.catalog.directory.manifest import upkeep
-
     monkeypatch.setattr(upkeep, "PAUSE", 3600.0)
     catalog = open_catalog("compat", drop_retention="0")
     for number in range(3):

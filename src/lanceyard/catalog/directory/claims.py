@@ -19,8 +19,8 @@ from lanceyard.storage.base import PATIENCE, Store
 
 STEP = 0.05
 """How long to wait before asking again for what another has claimed."""
-DROPPING = b"dropping"
-WRITING = b"writing"
+TO_DROP = b"dropping"
+TO_WRITE = b"writing"
 """What a claim begins with: what it was put for."""
 
 
@@ -50,8 +50,8 @@ class Claims:
             if time.monotonic() <= deadline:
                 time.sleep(STEP)
             elif self.is_abandoned(path):
-                if not (self._store.get(_file(path)) or WRITING).startswith(WRITING):
-                    purpose = DROPPING
+                if not (self._store.get(_file(path)) or TO_WRITE).startswith(TO_WRITE):
+                    purpose = TO_DROP
                 self._store.delete(_file(path))  # of several that do so, one puts its own
             else:
                 raise errors.in_the_making(identifier)
@@ -73,9 +73,9 @@ class Claims:
         if self._store.has_locks:
             yield False
             return
-        claim = self.take(identifier, path, WRITING, patience)
+        claim = self.take(identifier, path, TO_WRITE, patience)
         try:
-            yield claim.startswith(WRITING)
+            yield claim.startswith(TO_WRITE)
         finally:
             self.release(path, claim)
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from lanceyard import errors
 from lanceyard.catalog.base import Catalog, Page, TableEntry, TableWriter
 from lanceyard.catalog.directory import layout
-from lanceyard.catalog.directory.claims import DROPPING, Claims
+from lanceyard.catalog.directory.claims import TO_DROP, Claims
 from lanceyard.catalog.directory.states import CREATING, GONE, VISIBLE, State, state_of
 from lanceyard.identifier import Identifier
 from lanceyard.settings import DEFAULT_WINDOW
@@ -262,7 +262,7 @@ class ListingCatalog(Catalog):
         through. What a crash left half dropped is taken over by a later drop. If the table's
         content could not be deleted, it is shown again: the drop has failed.
         """
-        claim = self.claims.take(identifier, path, DROPPING)
+        claim = self.claims.take(identifier, path, TO_DROP)
         hidden = layout.hide(self._store, path)
         try:
             if meanwhile is not None:

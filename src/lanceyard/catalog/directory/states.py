@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from lanceyard.catalog.directory import layout
-from lanceyard.catalog.directory.claims import WRITING
+from lanceyard.catalog.directory.claims import TO_WRITE
 from lanceyard.storage.base import Store
 
 TOMBSTONE = b"moved"
@@ -78,7 +78,7 @@ def _state_by_names(store: Store, path: str, *, bare: bool, claimed: bool) -> St
 def _hidden_state(store: Store, path: str) -> State:
     """What a directory is that is hidden, and that somebody may have claimed to drop it."""
     claim = store.get(f"{path}/{layout.DROPPING}")
-    if claim is not None and not claim.startswith(WRITING):
+    if claim is not None and not claim.startswith(TO_WRITE):
         return State.DROPPING
     return _marked(store, path)
 

@@ -99,7 +99,8 @@ def _require_place(file: str, kind: str | None, *, force: bool) -> None:
     """Refuse a file that cannot be written, also in a dry run."""
     from lanceyard.yard.files import format_of
 
-    kind or format_of(file)
+    if kind is None:
+        format_of(file)
     folder = os.path.dirname(file) or "."
     if not os.path.isdir(folder):
         raise RefusalError(f"there is no folder {folder}", Exit.MISSING)

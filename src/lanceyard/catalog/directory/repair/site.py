@@ -94,11 +94,11 @@ class Site:
     @contextlib.contextmanager
     def _claimed(self, path: str) -> Iterator[None]:
         """Keep others from a directory that has been quiet, where a claim does."""
-        if not self.is_claimed(path):
+        name = layout.table_name(path, bare=self.bare)
+        if name is None or not self.is_claimed(path):
             yield
             return
         claims = Claims(self.store, self.window, self.clock)
-        name = layout.table_name(path, bare=self.bare) or path
         with contextlib.ExitStack() as claimed:
             try:
                 claimed.enter_context(claims.taken(Identifier((name,)), path, patience=0.0))
